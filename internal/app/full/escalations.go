@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/escalation"
+	"tutti/internal/platform/notify"
 )
 
 // TellMatter puts a matter before those whom it is for, by ordinary mail of who has raised it. told are those who have it then; nobody
@@ -32,6 +34,15 @@ func TellMatter(ctx context.Context, bus *agreement.Bus, office *mail.Service, f
 		}
 	}
 	return told, errors.Join(errs...)
+}
+
+// NoticeMatter shows the user a notice of a question at their desktop. Where tutti up looks after the bus that does it, so that there is one
+// notice; the settings can turn both off.
+func NoticeMatter(ctx context.Context, w *app.World, desktop notify.Desktop, m *escalation.Escalation) {
+	if set, err := w.App.Wake(); err == nil && !(set.Enabled && set.Desktop) || app.RunningUp(w.App, w.Root.Path) != nil {
+		return
+	}
+	_, _ = desktop.Say(ctx, address.Shown(string(m.By))+" asks you", m.About()) // many machines have no desktop
 }
 
 // TellAnswer tells who has raised a matter what was answered, by mail of who answers.

@@ -20,6 +20,8 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/escalation"
 	"tutti/internal/halt"
 	"tutti/internal/platform/notify"
 	"tutti/internal/store"
@@ -159,7 +161,7 @@ func (m *mailer) begin(ctx context.Context, e *follow.Event) error {
 	}
 	for _, b := range all {
 		for _, msg := range b.unread {
-			if msg.Stored.After(since) {
+			if msg.Stored.After(since) && !m.waits(b.who, msg.Summary.Kind) {
 				m.noted(b.who, msg.Summary.Actor.Instance, msg.ID)
 			}
 		}
@@ -197,7 +199,9 @@ func (m *mailer) came(ctx context.Context, e *follow.Event) error {
 		return err
 	}
 	from := e.Message.Actor.Instance
-	m.noted(who, from, e.Message.ID)
+	if !m.waits(who, e.Message.Kind()) {
+		m.noted(who, from, e.Message.ID)
+	}
 	found, err := m.World.Book.Resolve(ctx, string(who), time.Now())
 	if err != nil || found.Live > 0 && wakeable(who) {
 		return err
@@ -230,6 +234,11 @@ func verdict(v *trust.Verdict) string {
 		return "not checked"
 	}
 	return v.Word.String()
+}
+
+// waits tells whether the part that tells of what waits for the user shows a notice of what this mail is about.
+func (m *mailer) waits(who address.Instance, kind string) bool {
+	return m.config.Desktop && who.Canonical().Host() == identity.Human && (kind == escalation.NoticeKind || kind == agreement.ProposalKind)
 }
 
 // noted looks after a message.

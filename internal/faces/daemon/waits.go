@@ -86,12 +86,11 @@ func (w *waiter) look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// user is the person who runs this, "" as long as they have no identity on the bus.
+// user is the person who runs this, any person as long as they have no identity on the bus, "" where an agent runs it.
 func (w *waiter) user(ctx context.Context, now time.Time) (address.Instance, error) {
 	s, err := w.World.Identity.Speak(ctx, w.Facts, identity.Ask{Peek: true}, now)
 	if _, unknown := errors.AsType[*identity.UnknownError](err); unknown {
-		w.seen = map[string]bool{} // nothing waits for somebody who is not there
-		return "", nil
+		return "human:anybody", nil // who has no identity yet is told of what any person may answer
 	}
 	if err != nil || s.Instance.Canonical().Host() != identity.Human {
 		return "", nil // TUTTI_INSTANCE or an agent CLI runs this: nobody can be told to be the user

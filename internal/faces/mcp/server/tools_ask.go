@@ -46,6 +46,7 @@ func ask(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object
 	if _, err := full.TellMatter(ctx, c.deals(), c.office, own, m.Negotiation, m.ID); err != nil {
 		c.log("ask: " + withHint(err)) // the question stands in the journal, and status shows it
 	}
+	full.NoticeMatter(ctx, c.World, c.desktop(), m)
 	if wait := c.wait(); wait > 0 {
 		m = c.awaitAnswer(ctx, own, m, wait)
 	}

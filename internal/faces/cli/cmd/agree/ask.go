@@ -80,7 +80,7 @@ func (d *deal) tellUser(ctx context.Context, from *identity.Speaker, m *escalati
 	if err != nil {
 		d.Warn("the question stands, but no mail tells of it: %s", kit.Clean(err.Error()))
 	}
-	_, _ = notify.Desktop{Env: kit.FactsOf(d.App).Env}.Say(ctx, kit.Name(m.By)+" asks you", kit.Clean(m.About())) // many machines have no desktop
+	full.NoticeMatter(ctx, d.w, notify.Desktop{Env: kit.FactsOf(d.App).Env}, m)
 }
 
 // await waits for the answer to a question.
