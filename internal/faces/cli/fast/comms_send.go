@@ -3,7 +3,6 @@ package fast
 import (
 	"context"
 	"errors"
-	"os"
 	"strconv"
 	"strings"
 
@@ -58,7 +57,7 @@ func commsLetter(c *kit.Call, retries int) (exchange.Draft, *exchange.Service, e
 		return exchange.Draft{}, nil, err
 	}
 	dir := c.App.WorkDir()
-	sender, project, err := o.Sender(c.Text("from"), os.Getenv("CROSS_AGENT_FROM"), dir, set.Sender)
+	sender, project, err := senderOf(c, o, set)
 	if err != nil {
 		return exchange.Draft{}, nil, err
 	}

@@ -18,6 +18,7 @@ var SendRow = kit.Verb{
 		{Name: "wait", Kind: kit.Duration, Value: "time", Help: "wait so long for the answer, and show it"},
 		{Name: "until", Kind: kit.Text, Value: "step", Under: kit.Tutti, Choices: untilSteps, Help: "with --wait: in place of the answer, for this step or a later one"},
 		{Name: "batch", Kind: kit.Text, Value: "file|-", Offer: kit.Files, Help: "a message a line, as JSON: {\"to\", \"text\" or \"body\", \"thread\", \"replyTo\", \"id\"}"},
+		fromFlag,
 		{Name: "type", Kind: kit.Text, Value: "type", Under: kit.Tutti, Choices: kit.MessageTypes, Help: "to a project: what the message is for"},
 		{Name: "conversation", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.Conversations, Help: "to a project: the conversation (default: the only one that is open with it)"},
 		{Name: "title", Kind: kit.Text, Value: "text", Under: kit.Tutti, Help: "to a project: the line in lists (default: that of the conversation, or how the text begins)"},
@@ -51,7 +52,8 @@ line and sends the others.
 
 An address with a dot and no colon is a project on a machine: laptop.career. It gets a signed message file, as by
 "tutti comms send". A file with a header is sent as it is; any other text becomes the next message of the
-conversation. If the type or the conversation cannot be determined, it refuses and prints the command to type.`,
+conversation. If the type or the conversation cannot be determined, it refuses and prints the command to type. The
+project of the current folder sends it; outside a project, --from names the one that sends.`,
 	Wont: `It never guesses a recipient, and never takes an agent for a project or a project for an agent. An agent that is not
 live may still be at work, so do not repeat its work for that reason.`,
 	Examples: `$ tutti send codex:api:3f2a9c01b7de 'the schema changed, see db/014.sql'

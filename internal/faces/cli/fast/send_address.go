@@ -9,7 +9,7 @@ import (
 // Flags of send that mean something for one kind of address only, and of those for a project the ones that a header says as well.
 var (
 	agentFlags   = []string{"thread", "reply-to", "id", "kind", "body", "as", "deposit", "wait", "until"}
-	projectFlags = []string{"type", "conversation", "title", "sequence", "release-status", "response", "restamp", "keep-timestamp", "local-fallback", "artifact", "retries", "dry-run"}
+	projectFlags = []string{"type", "conversation", "title", "sequence", "release-status", "response", "restamp", "keep-timestamp", "local-fallback", "artifact", "retries", "dry-run", "from"}
 	sketchFlags  = []string{"type", "conversation", "title", "sequence", "release-status", "response"}
 )
 

@@ -3,7 +3,6 @@ package fast
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	dir := c.App.WorkDir()
-	sender, project, err := o.Sender("", os.Getenv("CROSS_AGENT_FROM"), dir, set.Sender)
+	sender, project, err := senderOf(c, o, set)
 	if err != nil {
 		return err
 	}

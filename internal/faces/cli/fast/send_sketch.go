@@ -247,7 +247,7 @@ func (d *sketch) missing(what, flag, value string) error {
 		}
 	}
 	line := "tutti send " + app.QuoteArg(kit.Clean(d.to)) + " " + text
-	for _, f := range []string{"conversation", "type", "title", "release-status", "response", "sequence"} {
+	for _, f := range []string{"from", "conversation", "type", "title", "release-status", "response", "sequence"} {
 		switch {
 		case f == flag:
 			line += " --" + f + " " + app.QuoteArg(value)

@@ -1,0 +1,32 @@
+package fast
+
+import (
+	"cmp"
+	"os"
+
+	"tutti/internal/app"
+	"tutti/internal/app/config"
+	"tutti/internal/comms/exchange"
+	"tutti/internal/faces/cli/kit"
+)
+
+// fromFlag names the project that sends.
+var fromFlag = kit.Flag{Name: "from", Kind: kit.Text, Value: "name", Under: kit.Tutti, Offer: kit.Projects, Help: "to a project: the project that sends (default: that of this folder)"}
+
+// senderOf finds the project that sends. Under tutti it must exist on this machine: an answer to any other sender could not be delivered.
+func senderOf(c *kit.Call, o *exchange.Service, set *config.Comms) (slug string, p exchange.Project, err error) {
+	env := os.Getenv("CROSS_AGENT_FROM")
+	slug, p, err = o.Sender(c.Text("from"), env, c.App.WorkDir(), set.Sender)
+	if err != nil || c.Under != kit.Tutti || p.Path != "" {
+		return slug, p, err
+	}
+	hint := "tutti comms init NAME makes a project"
+	if all, err := o.Projects(); err == nil && len(all) > 0 {
+		hint = "go to " + c.App.Shown(all[0].Path) + ", or add --from " + app.QuoteArg(all[0].Name)
+	}
+	why := "this folder is in no project, so nobody could answer"
+	if name := cmp.Or(c.Text("from"), env); name != "" {
+		why = "there is no project " + kit.Clean(name) + " on this machine, so nobody could answer"
+	}
+	return "", p, kit.Refuse(hint, "send: %s", why)
+}
