@@ -61,7 +61,7 @@ var claude = Driver{
 		},
 	},
 	Life: Life{
-		Choose: "--session-id", ResumeBy: "--resume", IsID: isUUID, Exit: "/exit", Grace: 3 * time.Second,
+		Choose: "--session-id", ResumeBy: "--resume", IsID: isUUID, Exit: "/exit", Clear: escapes, Grace: 3 * time.Second,
 		Fork:  func(id string) []string { return []string{"--resume", id, "--fork-session"} },
 		Comms: []string{"claude"}, Screen: claudeScreen, Find: claudeFind,
 		Skips: []string{"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--permission-mode=bypassPermissions"},

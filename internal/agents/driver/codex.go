@@ -63,7 +63,7 @@ var codex = Driver{
 	}},
 	// Without the first argument its server stays behind when the screen is gone.
 	Life: Life{
-		Fixed: []string{"--no-daemon"}, ResumeBy: "resume", IsID: isUUID, Exit: "/quit", Grace: 8 * time.Second,
+		Fixed: []string{"--no-daemon"}, ResumeBy: "resume", IsID: isUUID, Exit: "/quit", Clear: controlC, Grace: 8 * time.Second,
 		Fork:  func(id string) []string { return []string{"fork", id} },
 		Comms: []string{"codex", "node"}, Screen: codexScreen, Find: codexFind, Serves: codexServes,
 		Skips: []string{

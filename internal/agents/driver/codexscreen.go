@@ -1,6 +1,9 @@
 package driver
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // codexScreen: the user types in the last line that begins with its mark, above an empty line and one or two of its foot. Dialogs
 // take the place of all that. A wheel turns in the title, and a line tells how to interrupt, while it works.
@@ -37,8 +40,12 @@ func codexPrompt(lines []string) (typed string, above []string, ok bool) {
 	if at < 0 || option(lines[at], "›") {
 		return "", nil, false
 	}
-	typed, above = strings.TrimSpace(strings.TrimPrefix(lines[at], "›")), lines[:at]
+	typed, above = codexScrolled(strings.TrimSpace(strings.TrimPrefix(lines[at], "›"))), lines[:at]
 	draft, foot, ok := codexFoot(lines[at+1:])
+	const least = 5
+	if !ok && len(lines)-at > least { // a tall draft has no foot
+		draft, foot, ok = lines[at+1:], nil, !slices.ContainsFunc(lines[at+1:], isKeys)
+	}
 	if !ok {
 		return "", nil, false
 	}
@@ -46,7 +53,7 @@ func codexPrompt(lines []string) (typed string, above []string, ok bool) {
 		if l != "" && !strings.HasPrefix(l, "  ") {
 			return "", nil, false
 		}
-		typed += "\n" + strings.TrimPrefix(l, "  ")
+		typed += "\n" + codexScrolled(strings.TrimPrefix(l, "  "))
 	}
 	for _, l := range foot {
 		if !strings.HasPrefix(l, "  ") || isKeys(l) {
@@ -54,6 +61,16 @@ func codexPrompt(lines []string) (typed string, above []string, ok bool) {
 		}
 	}
 	return typed, above, true
+}
+
+// codexScrolled is a line of a draft without the arrow at its end that says that there is more above or below.
+func codexScrolled(l string) string {
+	for _, arrow := range [...]string{"  ↑", "  ↓"} {
+		if rest, ok := strings.CutSuffix(l, arrow); ok {
+			return strings.TrimRight(rest, " ")
+		}
+	}
+	return l
 }
 
 // codexFoot splits what stands below the first line of a draft: the rest of the draft, an empty line, and one or two lines of the foot.

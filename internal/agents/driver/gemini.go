@@ -53,7 +53,7 @@ var gemini = Driver{
 		{Scope: Project, Path: func(p Site) string { return p.dir(".gemini", "commands") }, Form: Command, Old: true},
 	}},
 	Life: Life{
-		Choose: "--session-id", ResumeBy: "--resume", IsID: isUUID, Exit: "/quit", Grace: 3 * time.Second,
+		Choose: "--session-id", ResumeBy: "--resume", IsID: isUUID, Exit: "/quit", Clear: escapes, Grace: 3 * time.Second,
 		Comms: []string{"node", "gemini"}, Screen: geminiScreen, Find: geminiFind,
 		Skips:   []string{"--yolo", "-y", "--approval-mode=yolo", "--skip-trust"},
 		Choices: []Choice{{Names: []string{"--session-id"}, Value: MustValue}, {Names: []string{"--resume", "-r"}, Value: MayValue}},

@@ -53,9 +53,12 @@ func geminiTitle(title string) Doing {
 // geminiBox finds the place where its user types.
 func geminiBox(lines []string) (typed string, above []string, ok bool) {
 	const foot, head, tall = 20, 3, 30 // below there can be a list of ten commands
-	bottom := lastLine(lines, isEdge('▀'))
-	top := lastLine(lines[:max(bottom, 0)], isEdge('▄'))
-	if top < 0 || bottom < 0 {
+	top := lastLine(lines, isEdge('▄'))
+	bottom := top + slices.IndexFunc(lines[max(top, 0):], isEdge('▀')) // a window that became smaller can show another one further down
+	if bottom <= top {
+		top = -1
+	}
+	if top < 0 {
 		top, bottom = geminiPlain(lines)
 	}
 	if top < 0 || bottom-top < 2 || bottom-top > tall || len(lines)-bottom > foot {

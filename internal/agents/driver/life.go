@@ -22,6 +22,9 @@ type Life struct {
 	// Exit is the line that its user types to leave, "" when that is not known. It may be typed where [Seen.Free] says so, and
 	// nowhere else: with a question open, the Enter behind it answers the question.
 	Exit string
+	// Clear are the keys, one after the other, that empty the line where its user types, in the words of package tmux; nil: they are not
+	// known. Where the line is empty they do something else.
+	Clear []string
 	// Grace is how long it may take to end after it was asked to: the longest that was seen, and some more.
 	Grace time.Duration
 	// Comms are the names of the process in front while it runs, as tmux tells them.
@@ -76,6 +79,13 @@ func (s Seen) Free() bool {
 func (s Seen) Holds(line string) bool {
 	return s.Doing == Idle && s.Prompt && s.Typed == line && s.Dialog == "" && !s.Guess
 }
+
+// The keys of [Life.Clear]. In Claude Code and Gemini CLI a second Ctrl-C soon after the first ends the program, and Escape does not empty
+// the line of Codex.
+var (
+	escapes  = []string{"Escape", "Escape"}
+	controlC = []string{"C-c"}
+)
 
 // MaxSheet is the size in bytes of a sheet that is read; those that were seen have less than one thousand.
 const MaxSheet = 64 << 10

@@ -51,7 +51,7 @@ var opencode = Driver{
 		{Scope: Project, Path: func(p Site) string { return p.dir(".opencode", "skills") }},
 	}},
 	Life: Life{
-		ResumeBy: "--session", IsID: isOpencodeID, Exit: "/exit", Grace: 3 * time.Second,
+		ResumeBy: "--session", IsID: isOpencodeID, Exit: "/exit", Clear: controlC, Grace: 3 * time.Second,
 		Fork:  func(id string) []string { return []string{"--session", id, "--fork"} },
 		Comms: []string{"opencode", "node"}, Screen: opencodeScreen, Find: opencodeFind, Skips: []string{"--auto"},
 		Choices: []Choice{{Names: []string{"--session", "-s"}, Value: MustValue}, {Names: []string{"--continue", "-c"}}, {Names: []string{"--fork"}, Anew: true}},

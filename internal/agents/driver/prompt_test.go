@@ -54,3 +54,41 @@ func TestAlone(t *testing.T) {
 		}
 	}
 }
+
+// TestCodexTallDraft: a draft that leaves no room for the foot, whole and scrolled, as it was recorded in windows of 100 × 32 and 80 × 24.
+func TestCodexTallDraft(t *testing.T) {
+	t.Parallel()
+	const end = "\n\n  Report progress at least every 30s.\n\n  The job:\n\n  Count the files.\n\n  Then say so.\n\n\n\n"
+	const above = "  /review - review any changes and find issues\n\n\n"
+	for name, c := range map[string]struct{ screen, first, last string }{
+		"whole": {above + "› Job abcdefgh. Run these yourself, as the\n  work goes on:\n\n      tutti job publish abcdefgh started --workspace /tmp/\n  a_b" + end,
+			"Job abcdefgh. Run these yourself, as the\nwork goes on:\n\n    tutti job publish", "Count the files.\n\nThen say so."},
+		"scrolled": {above + "›     tutti job publish abcdefgh completed 'WHAT CAME OUT' --workspace /tmp/   ↑\n  a_b\n      tutti job publish abcdefgh error" + end,
+			"tutti job publish abcdefgh completed 'WHAT CAME OUT' --workspace /tmp/\na_b\n", "Then say so."},
+	} {
+		got := codexScreen(c.screen, "api")
+		if !got.Holds(got.Typed) || !strings.HasPrefix(got.Typed, c.first) || !strings.HasSuffix(got.Typed, c.last) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	for name, screen := range map[string]string{
+		"a question":     above + "› Would you\n  like\n  to\n  run\n  it\n  y yes\n  n no\n  Press enter to confirm or esc to cancel\n",
+		"what it says":   "› go on\n\n  one\n\n  two\n\n  three\n\n• done\n",
+		"one that moves": "› go on\n\n  two\n",
+	} {
+		if got := codexScreen(screen, "api"); got.Prompt {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestGeminiSmaller: below the box stands what is left of a wider window.
+func TestGeminiSmaller(t *testing.T) {
+	t.Parallel()
+	rule, top, bottom := strings.Repeat("─", 80), strings.Repeat("▄", 80), strings.Repeat("▀", 80)
+	foot := " workspace (/directory)               sandbox\n ~/a_b                                no sandbox\n"
+	screen := rule + "\n Shift+Tab to accept edits\n" + top + "\n > one line\n" + bottom + "\n" + foot + "\n" + bottom[:len(bottom)/2] + "\n" + foot
+	if got := geminiScreen(screen, "◇  Ready (a_b)"); got.Typed != "one line" || got.Doing != Idle {
+		t.Errorf("%+v", got)
+	}
+}

@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/registry"
 )
 
@@ -109,6 +111,62 @@ func TestDeliverWaits(t *testing.T) {
 			}
 			if r.wrote("api", "approved") || r.wrote("api", "submitted") {
 				t.Error("something was typed")
+			}
+		})
+	}
+}
+
+// TestDeliverTakesBack: a prompt that cannot be submitted does not stay where its user types. What the user has typed beside it does, and
+// during a halt no key is pressed.
+func TestDeliverTakesBack(t *testing.T) {
+	t.Parallel()
+	book, _, err := job.At(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	brief := book.Brief(&job.Job{ID: "abcdefgh", Prompt: "Count the files.\n\nThen say so.", Idle: time.Minute})
+	for name, c := range map[string]struct {
+		modes, part string
+		pasted      func(r *rig) // once the text was pasted
+		left        string       // on the screen
+	}{
+		"Enter is not taken":    {modes: "types,mute", part: "its program does not take it; it was removed again"},
+		"an unknown screen":     {modes: "types,odd", part: "so Enter was not pressed; it was removed again"},
+		"its user types, too":   {modes: "types", part: "so Enter was not pressed; it may still stand there", pasted: func(r *rig) { r.tmux("send-keys", "-t", "=api:", "-l", "mine") }, left: "mine"},
+		"halted before it ends": {modes: "types,mute", part: "its prompt was typed and not submitted", left: "[Pasted text"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.begin("api", c.modes)
+			o, halted := r.m.o, false
+			o.Halted = func() error {
+				if halted {
+					return &halt.Error{Action: "session send", Reason: "enough"}
+				}
+				return nil
+			}
+			m := New(o)
+			m.at = func(step string) {
+				if step != "pasted" {
+					return
+				}
+				if c.pasted != nil {
+					c.pasted(r)
+				}
+				halted = strings.HasPrefix(name, "halted")
+			}
+			text := brief
+			if c.pasted != nil { // of a long one the screen shows nothing
+				text = "hello"
+			}
+			r.wants(m.Deliver(t.Context(), "api", text), Refused, c.part)
+			screen := r.tmux("capture-pane", "-p", "-t", "=api:")
+			if c.left != "" && !strings.Contains(screen, c.left) || c.left == "" && strings.Contains(screen, "Pasted") {
+				t.Errorf("the screen:\n%s", screen)
+			}
+			if r.wrote("api", "submitted") || r.wrote("api", "rewound") {
+				t.Error("it was submitted, or a key was pressed too many")
 			}
 		})
 	}

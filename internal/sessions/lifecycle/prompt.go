@@ -17,22 +17,26 @@ import (
 // How a first prompt is given. A screen is looked at every tenth of a second; three looks in a row have to show that a line can be
 // typed, because programs draw their place for it before they know whether they have something to ask.
 const (
-	lookEvery  = 100 * time.Millisecond
-	looksFree  = 3
-	pastedIn   = 10 * time.Second // within which a paste is seen; pasting once more too early would double it
-	takenIn    = 20 * time.Second // within which a program that does something else comes back to it
-	onceMore   = 1500 * time.Millisecond
-	tellsEvery = 10 * time.Second
-	longWait   = 5 * time.Second // after which a screen is looked at less often
-	manyBytes  = 32 << 10        // of a paste, for which one more second is given
-	enters     = 4               // while the prompt stands there alone; a program that is still busy with its start loses some
-	pastes     = 3               // more, when nothing of it is seen: some show their place for it before they read what is typed
+	lookEvery   = 100 * time.Millisecond
+	looksFree   = 3
+	pastedIn    = 10 * time.Second // within which a paste is seen; pasting once more too early would double it
+	takenIn     = 20 * time.Second // within which a program that does something else comes back to it
+	onceMore    = 1500 * time.Millisecond
+	tellsEvery  = 10 * time.Second
+	longWait    = 5 * time.Second        // after which a screen is looked at less often
+	manyBytes   = 32 << 10               // of a paste, for which one more second is given
+	enters      = 4                      // while the prompt stands there alone; a program that is still busy with its start loses some
+	betweenKeys = 200 * time.Millisecond // two of them at once are another key
+	clears      = 3                      // tries to take a prompt away again
+	takenBackIn = 10 * time.Second       // and how long that may take
+	pastes      = 3                      // more, when nothing of it is seen: some show their place for it before they read what is typed
 )
 
 // The words of what became of a first prompt, in the row.
 const (
 	promptTaken   = "taken"
-	promptPasted  = "pasted" // it stands in the place where its user types, and nothing pressed Enter
+	promptPasted  = "pasted"  // it stands in the place where its user types, and nothing pressed Enter
+	promptRemoved = "removed" // it stood there, could not be submitted, and was taken away again
 	promptUngiven = "not given"
 )
 
@@ -63,8 +67,24 @@ func (b *begin) prompt(ctx context.Context, text string, limit time.Duration) (b
 	return state == promptTaken, errors.Join(err, e)
 }
 
-// give returns what became of the prompt.
+// give returns what became of the prompt. One that could not be submitted is taken away again.
 func (b *begin) give(ctx context.Context, text string, limit time.Duration) (string, error) {
+	state, err := b.put(ctx, text, limit)
+	if state != promptPasted || b.ended {
+		return state, err
+	}
+	what := "; it may still stand there"
+	if b.takeBack(ctx, text) {
+		state, what = promptRemoved, "; it was removed again"
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		e.Text += what
+	}
+	return state, err
+}
+
+// put types the prompt and submits it.
+func (b *begin) put(ctx context.Context, text string, limit time.Duration) (string, error) {
 	if err := b.ready(ctx, limit); err != nil {
 		return promptUngiven, err
 	}
@@ -118,6 +138,35 @@ func (b *begin) submit(ctx context.Context, text string, is func() bool) (string
 	}
 	return promptPasted, b.untyped("its prompt was typed, and its program does not take it", nil)
 }
+
+// takeBack empties the place where its user types, if nothing but the text stands there, and tells whether it is empty. No key is pressed
+// while the program works or asks something, and none during a halt. Of a screen that is not recognised, the text is what was put there
+// last.
+func (b *begin) takeBack(ctx context.Context, text string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takenBackIn)
+	defer cancel()
+	for n := 0; b.m.o.Halted() == nil; n++ {
+		if b.looked(ctx, true) {
+			return false
+		}
+		switch s := b.seen; {
+		case s.Free() && b.inFront():
+			return true
+		case !b.inFront(), s.Dialog != "", s.Doing != driver.Idle && s.Doing != driver.Unknown, b.kind.Life.Clear == nil, n == clears,
+			n > 0 && s.Typed == "", s.Typed != "" && !strings.Contains(squeezed(text), squeezed(s.Typed)) && !stands(s.Typed, text):
+			return false
+		}
+		for _, key := range b.kind.Life.Clear {
+			if b.server.Key(ctx, b.pane.Ref(), key) != nil || !pause(ctx, betweenKeys) {
+				return false
+			}
+		}
+		_ = b.until(ctx, onceMore, b.seenFree) // else the next look decides
+	}
+	return false
+}
+
+func (b *begin) seenFree() bool { return b.seen.Free() }
 
 // untyped is a prompt that was not given. The session runs on.
 func (b *begin) untyped(text string, err error) error {

@@ -17,6 +17,8 @@ import (
 //	slow        it shows nothing for a while
 //	deaf        the first Enter is lost
 //	late        and so is the first paste
+//	mute        no Enter is taken at all
+//	odd         what is typed is shown where no line is known
 //	talks       when something is submitted it ends with status 3
 type typist struct {
 	*badAgent
@@ -24,6 +26,8 @@ type typist struct {
 	asks  bool
 	deaf  bool
 	late  bool
+	// escaped: Escape was pressed, and empties the draft when it is pressed again
+	escaped bool
 }
 
 func (y *typist) run() {
@@ -80,6 +84,13 @@ func (y *typist) key(b byte) {
 	case b == '\r' && y.asks:
 		y.asks = false
 		y.write("approved", "yes")
+	case b == '\r' && y.has("mute"):
+	case b == 0x1b && y.draft == "": // it opens a list of what was said before
+		y.write("rewound", "yes")
+	case b == 0x1b && y.escaped:
+		y.draft, y.escaped = "", false
+	case b == 0x1b:
+		y.escaped = true
 	case b == '\r' && y.deaf:
 		y.deaf = false
 	case b == '\r':
@@ -115,6 +126,9 @@ func (y *typist) draw() {
 		}
 		shown = strings.Join(broken, "\n")
 		rule := strings.Repeat("─", 80)
+		if y.has("odd") && y.draft != "" {
+			rule = "~~~~"
+		}
 		lines = append(lines, rule, "❯ "+strings.ReplaceAll(shown, "\n", "\n  "), rule, "  ? for shortcuts")
 	}
 	fmt.Print("\x1b[2J\x1b[H" + strings.ReplaceAll(strings.Join(lines, "\n"), "\n", "\r\n"))

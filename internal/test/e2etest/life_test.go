@@ -18,6 +18,8 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/job"
 )
 
 // A scene is a program in a terminal, as package driver starts it and sees it.
@@ -104,6 +106,7 @@ func lives(t *testing.T, a agent, ask move, args []string) {
 	s.tell("take long", "it works", func() bool { return s.look().Doing == driver.Busy })
 	close(goOn)
 	s.shows("it rests again", driver.Seen.Free)
+	s.clears()
 	s.tell("clean up", "it asks", func() bool {
 		now := s.look()
 		return now.Doing == driver.Asking && strings.Contains(now.Dialog, "tool") && !now.Guess
@@ -124,6 +127,37 @@ func lives(t *testing.T, a agent, ask move, args []string) {
 		return now.Free() && (strings.Contains(all, "take long") || strings.Contains(all, "✦ done"))
 	})
 	s.leave()
+}
+
+// clears pastes the text of a job, and short ones, and takes them away again with the keys that do so.
+func (s *scene) clears() {
+	s.t.Helper()
+	book, _, err := job.At(s.d.work)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	brief := book.Brief(&job.Job{ID: "abcdefgh", Prompt: "Count the files.\n\nThen say so.", Idle: time.Minute})
+	server, err := tmux.Named(s.tmux)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, text := range []string{brief, "First.\n\nSecond.", "one line"} {
+		pane, err := server.Find(s.t.Context(), s.name)
+		if err == nil {
+			err = server.Paste(s.t.Context(), pane.Ref(), text)
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.shows("the text stands there", func(now driver.Seen) bool { return now.Doing == driver.Idle && now.Prompt && now.Typed != "" })
+		for _, key := range s.life.Clear {
+			if err := server.Key(s.t.Context(), pane.Ref(), key); err != nil {
+				s.t.Fatal(err)
+			}
+			time.Sleep(200 * time.Millisecond) // two at once are another key
+		}
+		s.shows("the text is gone", driver.Seen.Free)
+	}
 }
 
 // begin starts the program in a session of its own, which stays when the program has ended.
