@@ -165,7 +165,7 @@ var acts = []attack{
 	{
 		class: "rollback", name: "before the first look", on: signed,
 		harm: func(h *home) {
-			h.check(os.RemoveAll(filepath.Join(h.dir, ".local", "state", "tutti", "agreements")))
+			h.forgetRead()
 			all := h.lines(signed)
 			h.setLines(signed, all[:len(all)-1])
 		},
@@ -268,7 +268,7 @@ func unsealed(state string) []sight {
 	return stays(state, "unsealed: .*"+string(bob)+" has not sealed this entry: anyone can have written it")
 }
 
-// hidden is what show says of it.
+// hidden is what show has of it.
 var hidden = []sight{show("ignored +" + string(bob) + " .*has not sealed")}
 
 // putBack is said of an agreement that the reader had read as settled.

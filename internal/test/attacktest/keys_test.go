@@ -227,7 +227,7 @@ var keys = []attack{
 	{
 		class: "revocation", name: "back-dated, before the first look", on: settled,
 		harm: func(h *home) {
-			h.check(os.RemoveAll(filepath.Join(h.dir, ".local", "state", "tutti", "agreements")))
+			h.forgetRead()
 			h.revoke(bob, time.Now().AddDate(-1, 0, 0))
 		},
 		sights: []sight{verify(invalid, "revoked-key: sealed with a key of "+string(bob)+" that was revoked", "unknown .*you had not read it before")},
