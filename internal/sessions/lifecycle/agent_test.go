@@ -283,6 +283,7 @@ func (r *rig) manager() *Manager {
 		},
 	})
 	m.clear = 2 * time.Second // loaded machines draw slowly
+	m.starts = 0              // most test agents begin no turn
 	return m
 }
 

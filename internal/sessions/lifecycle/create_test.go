@@ -26,7 +26,9 @@ func (r *rig) creator(modes string, change ...func(*Options)) *Manager {
 	for _, f := range change {
 		f(&o)
 	}
-	return New(o)
+	m := New(o)
+	m.starts = 0
+	return m
 }
 
 // environ is the environment for an agent whose files go to the folder "out".

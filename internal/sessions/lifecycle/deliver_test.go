@@ -48,6 +48,27 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
+// TestDeliverUntilTurn: when a text was delivered, its agent does not say any more that it is idle since before.
+func TestDeliverUntilTurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.begin("api", "types,reports")
+	r.m.starts = time.Minute
+	r.m.at = func(step string) {
+		if step == "submitted" {
+			if err := os.WriteFile(filepath.Join(r.dir, "api", "go"), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := r.m.Deliver(t.Context(), "api", "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if !r.wrote("api", "working") {
+		t.Error("delivered before the agent has begun its turn")
+	}
+}
+
 // TestDeliverNot: what cannot be typed as it is, or into what is not the program of the session, is not typed.
 func TestDeliverNot(t *testing.T) {
 	t.Parallel()

@@ -74,9 +74,10 @@ type Birth struct {
 
 // A Manager does what is done to the sessions of one registry. It is safe for concurrent use.
 type Manager struct {
-	o     Options
-	at    func(step string) // called between two steps; nil but in tests
-	clear time.Duration     // how long a question may take to go after Escape; clearLimit but in tests
+	o      Options
+	at     func(step string) // called between two steps; nil but in tests
+	clear  time.Duration     // how long a question may take to go after Escape; clearLimit but in tests
+	starts time.Duration     // how long an agent may take to begin its turn after a prompt; startsIn but in tests
 }
 
 // New returns the manager of a registry.
@@ -93,7 +94,7 @@ func New(o Options) *Manager {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	return &Manager{o: o, clear: clearLimit}
+	return &Manager{o: o, clear: clearLimit, starts: startsIn}
 }
 
 // Registry returns the registry whose sessions it manages.

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -25,6 +26,7 @@ const (
 	tellsEvery  = 10 * time.Second
 	longWait    = 5 * time.Second        // after which a screen is looked at less often
 	manyBytes   = 32 << 10               // of a paste, for which one more second is given
+	startsIn    = 3 * time.Second        // within which an agent begins its turn; a command of its program begins none
 	enters      = 4                      // while the prompt stands there alone; a program that is still busy with its start loses some
 	betweenKeys = 200 * time.Millisecond // two of them at once are another key
 	clears      = 3                      // tries to take a prompt away again
@@ -107,7 +109,28 @@ func (b *begin) put(ctx context.Context, text string, limit time.Duration) (stri
 			return promptPasted, b.untyped("its prompt was pasted and does not stand alone where its user types, so Enter was not pressed", err)
 		}
 	}
-	return b.submit(ctx, text, is)
+	sent := time.Now().Truncate(time.Millisecond) // as programs write times
+	state, err := b.submit(ctx, text, is)
+	if err == nil {
+		err = b.turn(ctx, sent)
+	}
+	return state, err
+}
+
+// turn waits for a moment until the agent has begun a turn since its prompt was sent, so that a wait for its end does not see the rest before
+// it. The error is that a new program has ended; that no turn was seen is none.
+func (b *begin) turn(ctx context.Context, sent time.Time) error {
+	b.m.reached("submitted")
+	err := b.until(ctx, b.m.starts, func() bool {
+		if report, ok := observe.ReportBelow(&b.kind.Life, b.m.place(b.row.Pane.Cwd), b.first); ok && report.Doing != driver.Unknown {
+			return report.Doing != driver.Idle || !report.Since.Before(sent)
+		}
+		return b.seen.Doing == driver.Busy || b.seen.Dialog != "" && !b.seen.Guess
+	})
+	if b.ended && !b.visit {
+		return err
+	}
+	return nil
 }
 
 // submit presses Enter, as long as the prompt stands there alone and is not taken.

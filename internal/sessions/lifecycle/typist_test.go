@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"tutti/internal/platform/proc"
 )
 
 // A typist is a program that shows what is typed, as Claude Code does: in a box between two lines, a long paste as one word. What is
@@ -19,6 +22,7 @@ import (
 //	late        and so is the first paste
 //	mute        no Enter is taken at all
 //	odd         what is typed is shown where no line is known
+//	reports     it writes what it does into a file, as Claude Code does, and begins to work a while after the file "go" is there
 //	talks       when something is submitted it ends with status 3
 type typist struct {
 	*badAgent
@@ -44,6 +48,7 @@ func (y *typist) run() {
 		time.Sleep(700 * time.Millisecond)
 	}
 	y.asks, y.deaf, y.late = y.has("trust"), y.has("deaf"), y.has("late")
+	y.report("idle", time.Now().Add(-time.Hour))
 	fmt.Print("\x1b[?2004h\x1b]2;✳ ready\x07")
 	y.draw()
 	y.listen()
@@ -96,11 +101,39 @@ func (y *typist) key(b byte) {
 	case b == '\r':
 		y.write("submitted", y.draft)
 		y.draft = ""
+		go y.work()
 		if y.has("talks") {
 			os.Exit(3)
 		}
 	case !y.asks:
 		y.draft += string(rune(b))
+	}
+}
+
+// report writes what it does.
+func (y *typist) report(status string, since time.Time) {
+	if !y.has("reports") {
+		return
+	}
+	self := proc.Self()
+	dir := filepath.Join(os.Getenv("HOME"), ".claude", "sessions")
+	_ = os.MkdirAll(dir, 0o700)
+	text := fmt.Sprintf(`{"pid":%d,"procStart":"%d","status":%q,"statusUpdatedAt":%d}`, self.PID, self.Start, status, since.UnixMilli())
+	name := filepath.Join(dir, fmt.Sprintf("%d.json", self.PID))
+	_ = os.WriteFile(name+".new", []byte(text), 0o600)
+	_ = os.Rename(name+".new", name)
+}
+
+// work begins when it may.
+func (y *typist) work() {
+	for y.has("reports") {
+		if _, err := os.Stat(filepath.Join(os.Getenv(dirVariable), "go")); err == nil {
+			time.Sleep(300 * time.Millisecond) // far longer than a look takes
+			y.write("working", "yes")
+			y.report("busy", time.Now())
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

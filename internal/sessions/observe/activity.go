@@ -60,11 +60,7 @@ func (l *looker) sheet(f *Found) {
 	place := driver.Site{Home: l.Home, Env: l.Env}
 	sheet, ok := ReadSelfReport(&d.Life, place, f.Process)
 	if !ok && slices.Contains(d.Life.Comms, f.Pane.Command) { // the program may be below the one that was started
-		for _, p := range proc.Tree(l.all(), f.Process) {
-			if sheet, ok = ReadSelfReport(&d.Life, place, p.ID); ok {
-				break
-			}
-		}
+		sheet, ok = reportBelow(&d.Life, place, f.Process, l.all())
 	}
 	if !ok {
 		return
@@ -94,6 +90,24 @@ func ReadSelfReport(life *driver.Life, place driver.Site, id proc.ID) (s driver.
 	}
 	s, ok = life.ReadSheet(raw)
 	return s, ok && s.PID == id.PID && s.Start == id.Start
+}
+
+// ReportBelow returns what a program writes of itself that is the process, or was started by it.
+func ReportBelow(life *driver.Life, place driver.Site, first proc.ID) (s driver.SelfReport, ok bool) {
+	if s, ok = ReadSelfReport(life, place, first); ok || life.Sheet == nil {
+		return s, ok
+	}
+	all, _ := proc.List() // without it, less is known
+	return reportBelow(life, place, first, all)
+}
+
+func reportBelow(life *driver.Life, place driver.Site, first proc.ID, all []proc.Process) (s driver.SelfReport, ok bool) {
+	for _, p := range proc.Tree(all, first) {
+		if s, ok = ReadSelfReport(life, place, p.ID); ok {
+			break
+		}
+	}
+	return s, ok
 }
 
 // screens looks at the screens of those of which it is not known yet what they do.

@@ -37,7 +37,8 @@ $ tutti session wait worker reviewer --any --until idle --for 1h`,
 		},
 		Does: `Types a text into the input line of a session and submits it, as you would at its terminal. It waits until the screen
 shows an idle agent, no question and an empty input line. It presses Enter only while the text is there alone. - is
-standard input, @file a file. The agent gets the text as your prompt, not as a message of a peer.
+standard input, @file a file. The agent gets the text as your prompt, not as a message of a peer. It returns when the
+agent has begun its turn, or after 3 s, so that tutti session wait waits for the end of that turn.
 
 --all types it into every running session on this machine whose screen tutti can read; --here only into those of this
 folder.`,
