@@ -72,3 +72,22 @@ func TestSendToAMachineThatCannotHash(t *testing.T) {
 	only(t, box, talk1, talk1+".asc")
 	r.fails(r.letter(1), General, CodeNameTaken) // nobody can tell
 }
+
+// TestSendPastStartUpFiles: the start-up files of the login shell there may go to another folder, and have a cd that prints.
+func TestSendPastStartUpFiles(t *testing.T) {
+	t.Parallel()
+	m := commstest.NewMachine(t, "beta", commstest.MachineOptions{Shell: commstest.Program("bash")})
+	must(t, os.WriteFile(filepath.Join(m.Home, ".bashrc"), []byte("cd() { builtin cd \"$@\" && echo \"now in $PWD\"; }\nbuiltin cd ~/work\n"), 0o600))
+	must(t, os.Mkdir(filepath.Join(m.Home, "work"), 0o700))
+	r := newRig(t)
+	r.keys([]commstest.Who{commstest.Alice})
+	r.peers(m.Host())
+	box := filepath.Join(m.Project("notes"), "inbox", "from-agents")
+	l := r.letter(1)
+	l.Artifact = filepath.Join(t.TempDir(), "figures.csv")
+	must(t, os.WriteFile(l.Artifact, []byte("1,2,3\n"), 0o600))
+	r.sends(l)
+	only(t, box, talk1, talk1+".asc", "artifacts")
+	only(t, filepath.Join(box, "artifacts"), hashOf([]byte("1,2,3\n"))[:12]+"-figures.csv")
+	only(t, filepath.Join(m.Home, "work"))
+}

@@ -122,6 +122,20 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
+// TestDiscoverPastStartUpFiles: the start-up files of the login shell there may go to another folder.
+func TestDiscoverPastStartUpFiles(t *testing.T) {
+	t.Parallel()
+	beta := commstest.NewMachine(t, "beta", commstest.MachineOptions{Shell: commstest.Program("bash")})
+	beta.Project("notes")
+	rc, work := filepath.Join(beta.Home, ".bashrc"), filepath.Join(beta.Home, "work")
+	if err := errors.Join(os.Mkdir(work, 0o700), os.WriteFile(rc, []byte("cd ~/work\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := sketch(discover(t, testOffice(t, beta), Options{Enumerate: true})), "beta asked [notes]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // What lies in the cache is believed as far as it can be so.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()

@@ -49,10 +49,14 @@ func (c *Client) Push(ctx context.Context, h Host, file, remote string, o PushOp
 	return len(bytes.TrimSpace(out.Stdout)) > 0, err
 }
 
+// remoteRsync starts rsync in the home folder, from where paths are meant. The start-up files of the login shell there may have gone elsewhere,
+// and their cd may print, which rsync would take for its peer.
+const remoteRsync = "--rsync-path=cd >/dev/null; rsync"
+
 // rsync pushes once. Plain says that this rsync cannot protect its arguments from the shell of the other side, so that they
 // must need no protection.
 func (c *Client) rsync(ctx context.Context, h Host, program, shell, file, remote string, o PushOptions, plain bool) (Output, error) {
-	args := []string{"--times", "--chmod=F600", "--whole-file", "--timeout=" + strconv.Itoa(stall), "--out-format=%n"}
+	args := []string{"--times", "--chmod=F600", "--whole-file", "--timeout=" + strconv.Itoa(stall), "--out-format=%n", remoteRsync}
 	switch {
 	case !plain:
 		args = append(args, "--protect-args")

@@ -23,7 +23,7 @@ type Output struct {
 // beginMark is printed before the script runs. What comes before it was printed by the start-up files of the login shell.
 const beginMark = "tutti-begin"
 
-// Run runs a script with sh on the other machine, in the home folder, and hands it the input. The script is fixed text of ours, of any
+// Run runs a script with sh on the other machine, in the home folder wherever the start-up files of the login shell went, and hands it the input. The script is fixed text of ours, of any
 // length, in ASCII; whatever comes from people belongs into the input, which the script reads from its standard input. The
 // error is an *Error, or wraps the cause of the context; output comes with every error after the start.
 //
@@ -39,7 +39,7 @@ func (c *Client) Run(ctx context.Context, h Host, script string, in []byte) (Out
 		return Output{}, fmt.Errorf("ssh %s: the script is empty or not plain ASCII (byte %d)", h.Name, i)
 	}
 	n := strconv.Itoa(len(script))
-	remote := "exec sh -c 'echo " + beginMark + "; s=$(dd bs=1 count=" + n + " 2>/dev/null) || exit 127; [ ${#s} = " + n +
+	remote := "exec sh -c 'cd; echo " + beginMark + "; s=$(dd bs=1 count=" + n + " 2>/dev/null) || exit 127; [ ${#s} = " + n +
 		" ] || exit 125; eval \"$s\"'"
 	input := make([]byte, 0, len(script)+len(in))
 	input = append(append(input, script...), in...)
