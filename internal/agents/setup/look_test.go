@@ -13,6 +13,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/settings"
 	"tutti/internal/agents/skill"
+	"tutti/internal/test/progfile"
 )
 
 func (d *desk) script(name, text string) string {
@@ -360,7 +361,7 @@ func TestInstalled(t *testing.T) {
 		t.Errorf("in an empty folder %s is installed", d.Name)
 	}
 	for _, name := range []string{"opencode", "codex"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
+		if err := progfile.Write(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if d := Installed(); d == nil || d.Name != name {

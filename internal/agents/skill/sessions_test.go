@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/test/progfile"
 )
 
 // The skills of the sessions have the names, the front matter and the scripts that are known of them.
@@ -79,7 +80,7 @@ func TestSessionsInstalled(t *testing.T) {
 		}
 	}
 	mine := textOf(t, script) + "# mine\n"
-	if err := os.WriteFile(script, []byte(mine), 0o700); err != nil {
+	if err := progfile.Write(script, []byte(mine), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if r := Install(q); r.Complete() || textOf(t, script) != mine {
@@ -105,7 +106,7 @@ func TestFormerJob(t *testing.T) {
 	i := slices.IndexFunc(SessionSkills[:], func(s Session) bool { return s.Name == "delegate-job" })
 	dir := t.TempDir()
 	for name, text := range map[string]string{"job.sh": SessionSkills[i].script(), "tutti": "#!/bin/sh\nprintf '<%s>' \"$@\"\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+		if err := progfile.Write(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,7 +148,7 @@ func TestScriptWords(t *testing.T) {
 		if err := errors.Join(os.MkdirAll(bin, 0o700), os.MkdirAll(filepath.Dir(script), 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(os.WriteFile(filepath.Join(bin, "tutti"), []byte(fake), 0o700), os.WriteFile(script, []byte(s.script()), 0o700)); err != nil {
+		if err := errors.Join(progfile.Write(filepath.Join(bin, "tutti"), []byte(fake), 0o700), progfile.Write(script, []byte(s.script()), 0o700)); err != nil {
 			t.Fatal(err)
 		}
 		for _, shell := range []string{"sh", "bash", "dash", ""} {

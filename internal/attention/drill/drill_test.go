@@ -17,6 +17,7 @@ import (
 	"tutti/internal/agents/setup"
 	"tutti/internal/attention/hookmark"
 	"tutti/internal/platform/proc"
+	"tutti/internal/test/progfile"
 )
 
 // TestMain plays an agent CLI and the hook of tutti under their names.
@@ -141,7 +142,7 @@ func TestRun(t *testing.T) {
 			if err := os.Remove(program); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(program, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
+			if err := progfile.Write(program, []byte("#!/bin/sh\nexit 1\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			return text

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/test/progfile"
 )
 
 // fake makes a program of a script, with the bad habits of real ones.
 func fake(t *testing.T, script string) Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "codex")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+	if err := progfile.Write(path, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return Program{Path: path, Env: []string{"CODEX_HOME=/tmp/a home"}}

@@ -19,6 +19,7 @@ import (
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/test/progfile"
 )
 
 // looksLike is an agent as far as it can be seen: the first argument says what its screen shows. What is submitted it writes to the file that the
@@ -56,7 +57,7 @@ func newStage(t *testing.T) *stage {
 	}
 	t.Cleanup(func() { _ = exec.Command("tmux", "-L", s.name, "kill-server").Run() })
 	for _, program := range []string{"claude", "other"} {
-		if err := os.WriteFile(filepath.Join(s.dir, program), []byte(looksLike), 0o700); err != nil {
+		if err := progfile.Write(filepath.Join(s.dir, program), []byte(looksLike), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"tutti/internal/comms/protocol"
 	"tutti/internal/platform/gpg"
+	"tutti/internal/test/progfile"
 )
 
 // fakeGPG finds every signature valid, made by one key, and writes a byte to the file calls each time it is asked.
@@ -22,7 +23,7 @@ func fakeGPG(t testing.TB, dir string) (p gpg.Program, calls string) {
 	path := filepath.Join(dir, "gpg")
 	script := "#!/bin/sh\nprintf x >>" + calls + "\necho '[GNUPG:] NEWSIG' >&3\necho '[GNUPG:] GOODSIG 0000111122223333 Ana' >&3\n" +
 		"echo '[GNUPG:] VALIDSIG " + key + " 2026-04-27 1 0 4 0 22 8 00 " + key + "' >&3\n"
-	must(t, os.WriteFile(path, []byte(script), 0o700))
+	must(t, progfile.Write(path, []byte(script), 0o700))
 	return gpg.Program{Path: path}, calls
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 // TestSendOverASignatureThatIsNoFile: a message is not delivered before its signature lies beside it.
@@ -59,7 +60,7 @@ func TestSendToAMachineThatCannotHash(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)
 	for _, name := range []string{"sha256sum", "shasum", "openssl"} {
-		must(t, os.WriteFile(filepath.Join(m.Bin, name), []byte("#!/bin/sh\nexit 1\n"), 0o700))
+		must(t, progfile.Write(filepath.Join(m.Bin, name), []byte("#!/bin/sh\nexit 1\n"), 0o700))
 	}
 	push := filepath.Join(t.TempDir(), "rsync")
 	must(t, os.WriteFile(push, []byte("#!/bin/sh\ncase \"$*\" in *--ignore-existing*) [ -e \"$0.once\" ] || { : >\"$0.once\"; "+

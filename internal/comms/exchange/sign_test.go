@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/comms/protocol"
 	"tutti/internal/platform/gpg"
+	"tutti/internal/test/progfile"
 )
 
 // TestSendLeavesNothing: a draft that is refused is not signed, and without a signature nothing is in the mailbox at any time.
@@ -19,7 +20,7 @@ func TestSendLeavesNothing(t *testing.T) {
 	seen := filepath.Join(r.Home, "seen")
 	program := filepath.Join(r.Home, "gpg")
 	look := "#!/bin/sh\ncat >/dev/null\nls -A '" + box + "' >'" + seen + "'\n"
-	must(t, os.WriteFile(program, []byte(look+"exit 2\n"), 0o700))
+	must(t, progfile.Write(program, []byte(look+"exit 2\n"), 0o700))
 	r.GPG = gpg.Program{Path: program}
 	stale := l
 	stale.Text = note{conv: "talk", kind: "progress", seq: 1}.text()
@@ -32,7 +33,7 @@ func TestSendLeavesNothing(t *testing.T) {
 		"gpg fails after it has printed a signature": "echo '[GNUPG:] SIG_CREATED D 22 8 00 1 F' >&3\n" +
 			"printf -- '-----BEGIN PGP SIGNATURE-----\\n\\nx\\n-----END PGP SIGNATURE-----\\n'\nexit 2\n",
 	} {
-		must(t, os.WriteFile(program, []byte(look+end), 0o700))
+		must(t, progfile.Write(program, []byte(look+end), 0o700))
 		r.fails(l, General, CodeSigning)
 		if data, err := os.ReadFile(seen); err != nil || len(data) > 0 {
 			t.Errorf("%s: while it signs the mailbox has %q, %v", what, data, err)

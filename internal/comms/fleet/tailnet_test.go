@@ -14,6 +14,7 @@ import (
 	"tutti/internal/comms/machines"
 	"tutti/internal/platform/ssh"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 func TestMain(m *testing.M) { os.Exit(commstest.Main(m)) }
@@ -31,7 +32,7 @@ esac
 func newMachine(t *testing.T, name string) *commstest.Machine {
 	t.Helper()
 	m := commstest.NewMachine(t, name, commstest.MachineOptions{})
-	if err := os.WriteFile(filepath.Join(m.Bin, "systemctl"), []byte(fakeSystemctl), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(m.Bin, "systemctl"), []byte(fakeSystemctl), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return m

@@ -10,6 +10,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 func TestMain(m *testing.M) { os.Exit(commstest.Main(m)) }
@@ -82,7 +83,7 @@ func TestVerdictsAreKept(t *testing.T) {
 	ring := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})
 	asked := filepath.Join(t.TempDir(), "asked")
 	gpg := filepath.Join(filepath.Dir(asked), "gpg")
-	must(t, os.WriteFile(gpg, []byte("#!/bin/sh\necho >>"+asked+"\nexec "+commstest.Program("gpg")+" \"$@\"\n"), 0o700))
+	must(t, progfile.Write(gpg, []byte("#!/bin/sh\necho >>"+asked+"\nexec "+commstest.Program("gpg")+" \"$@\"\n"), 0o700))
 	open := func() {
 		office := &exchange.Service{Home: r.Office.Home, Host: r.Office.Host, Now: r.Office.Now, GPG: ring.Program()}
 		office.GPG.Path = gpg

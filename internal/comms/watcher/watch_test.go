@@ -16,6 +16,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/halt"
+	"tutti/internal/test/progfile"
 )
 
 var start = time.Date(2026, 4, 27, 10, 0, 0, 0, time.UTC)
@@ -388,7 +389,7 @@ func TestPrograms(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "show")
-	must(t, os.WriteFile(program, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >>"+dir+"/out\n"), 0o700))
+	must(t, progfile.Write(program, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >>"+dir+"/out\n"), 0o700))
 	r := newRig(t)
 	r.say = nil
 	r.NotifyCommand = []string{program, "--about={title}", "{body}", "$(touch " + dir + "/shell)"}

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tutti/internal/test/progfile"
 )
 
 // bin is a folder that outlives each test.
@@ -51,7 +52,7 @@ func build(t *testing.T, name string) string {
 func script(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tutti-full")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+	if err := progfile.Write(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return path

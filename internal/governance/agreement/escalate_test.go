@@ -145,6 +145,27 @@ func TestLapse(t *testing.T) {
 	}
 }
 
+// TestLapseUnderASeal: a question that nobody answers in time is recorded by a program that has no key, behind an opening that is sealed.
+func TestLapseUnderASeal(t *testing.T) {
+	t.Parallel()
+	h := newHall(t)
+	ana := h.enter("ana", "AGENTS")
+	m, err := h.bus.Ask(t.Context(), h.act(ana), "scope:x", escalation.Terms{
+		Question: "tabs?", Options: []escalation.Option{{ID: "yes"}, {ID: "no"}}, Until: h.now.Add(time.Hour), Fallback: "no",
+	}, h.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := h.now.Add(2 * time.Hour)
+	done, problems, err := h.bus.Settle(t.Context(), negotiation.Act{By: "tutti:up:0123456789ab"}, &escalation.Ends{}, later)
+	if err != nil || len(problems) > 0 || len(done) != 1 {
+		t.Fatalf("settled: %v, %v, %v", done, problems, err)
+	}
+	if m, err = h.bus.Escalation(t.Context(), m.Negotiation, m.ID); err != nil || !m.Recorded || m.Outcome(later) != "no" {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
 // TestRoutedByPlan: the enforcement plan that was agreed on for the scope leads the way, and one that merely lies there does not.
 func TestRoutedByPlan(t *testing.T) {
 	t.Parallel()
@@ -154,7 +175,7 @@ func TestRoutedByPlan(t *testing.T) {
 	plan := fmt.Sprintf(`{"kind":"ENFORCEMENT_PLAN","id":"p:1","scope":"scope:x","controls":[],"triggers":[],"escalations":[
 		{"trigger":"quality","target":%q,"channel":"decide","authorityKind":"CONTROL"}]}`, judge)
 	record := fmt.Appendf(nil, `{"id":"n:plan","scope":"scope:x","parties":[%q,%q],"subject":"policy","requiredSigners":[%q]}`, ana, boss, boss)
-	if _, err := h.bus.Open(h.Context(), record, negotiation.Act{By: ana}, h.now); err != nil {
+	if _, err := h.bus.Open(h.Context(), record, h.act(ana), h.now); err != nil {
 		t.Fatal(err)
 	}
 	n := h.bus.Negotiations()

@@ -30,7 +30,7 @@ func TestFollow(t *testing.T) {
 	}
 	look("opened since", early, Growth{"n:1", 1, 1})
 	if turns, err := h.bus.Turns(t.Context(), b, h.now); err != nil || len(turns) != 1 || turns[0].ID != "n:1" || turns[0].Offer == nil ||
-		turns[0].Command != "tutti negotiate sign n:1 --instance "+string(b) {
+		turns[0].Command != "tutti negotiate accept n:1 --instance "+string(b) {
 		t.Errorf("turns of a party: %+v, %v", turns, err)
 	}
 	if turns, err := h.bus.Turns(t.Context(), c, h.now); err != nil || len(turns) != 0 {

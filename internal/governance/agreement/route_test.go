@@ -17,7 +17,7 @@ import (
 func (h *hall) agree(id, ways string, by, signer address.Instance) {
 	h.Helper()
 	record := fmt.Appendf(nil, `{"id":%q,"scope":"scope:x","parties":[%q,%q],"subject":"policy","requiredSigners":[%q]}`, id, by, signer, signer)
-	if _, err := h.bus.Open(h.Context(), record, negotiation.Act{By: by}, h.now); err != nil {
+	if _, err := h.bus.Open(h.Context(), record, h.act(by), h.now); err != nil {
 		h.Fatal(err)
 	}
 	plan := fmt.Appendf(nil, `{"kind":"ENFORCEMENT_PLAN","id":"plan:%s","scope":"scope:x","controls":[],"triggers":[],"escalations":[%s]}`, id, ways)

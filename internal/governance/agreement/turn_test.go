@@ -1,6 +1,7 @@
 package agreement
 
 import (
+	"strings"
 	"testing"
 
 	"tutti/internal/core/address"
@@ -41,3 +42,14 @@ type seenNothing struct{}
 func (seenNothing) Last(string) (negotiation.Seen, error) { return negotiation.Seen{}, nil }
 func (seenNothing) Keep(string, negotiation.Seen) error   { return nil }
 func (seenNothing) Path(string) string                    { return "" }
+
+// TestProposeToNobodyElse: an agreement has another party, on the same bus.
+func TestProposeToNobodyElse(t *testing.T) {
+	t.Parallel()
+	h := newHall(t)
+	ana, _ := everybody(h)
+	_, _, err := h.bus.Propose(t.Context(), h.act(ana), Proposal{Scope: "scope:default", Text: "tabs", With: []address.Instance{ana}}, h.now)
+	if err == nil || !strings.Contains(err.Error(), "with yourself") {
+		t.Errorf("with oneself: %v", err)
+	}
+}

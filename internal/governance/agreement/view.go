@@ -62,7 +62,7 @@ func (b *Bus) begin(ctx context.Context, m *negotiation.Material) (*View, *gathe
 
 // add takes an entry behind those before it.
 func (v *View) add(g *gatherer, e *journal.Entry) {
-	sound, former := g.sound(e, v.Material.Record.ID)
+	sound, former := g.sound(e, v.Material.Record)
 	if !sound {
 		return
 	}
@@ -154,7 +154,7 @@ type gatherer struct {
 	ctx     context.Context
 	people  map[string]*negotiation.Person
 	sealers map[string]bool // who has sealed an entry so far
-	strict  bool            // the negotiation was opened under a seal: what bears none declares nothing
+	strict  bool            // the negotiation was opened under a seal: what bears none in the name of a party declares nothing
 	back    bool            // it is asked how things stood when the entries were written
 	tried   int             // verifications
 	err     error
@@ -212,8 +212,8 @@ func (g *gatherer) may(e *journal.Entry, role string) bool {
 
 // sound tells whether an entry may be taken for one of its writer, in this negotiation, and whether its seal is under a key that
 // was revoked since.
-func (g *gatherer) sound(e *journal.Entry, id string) (yes, former bool) {
-	if e.NegotiationID != "" && e.NegotiationID != id {
+func (g *gatherer) sound(e *journal.Entry, r *negotiation.Record) (yes, former bool) {
+	if e.NegotiationID != "" && e.NegotiationID != r.ID {
 		return false, false
 	}
 	who := string(e.Actor.Instance.Canonical())
@@ -228,7 +228,7 @@ func (g *gatherer) sound(e *journal.Entry, id string) (yes, former bool) {
 	case journal.SealBad:
 		return false, false
 	}
-	return !g.sealers[who] && !g.strict, false
+	return !g.sealers[who] && !(g.strict && r.Involved(e.Actor.Instance)), false
 }
 
 // maxTried is how many verifications one look makes for entries that say nothing reliable: half a second.

@@ -122,11 +122,11 @@ func (p *place) claims(now time.Time) string {
 		return ""
 	}
 	if p.f.altered {
-		return "state.json holds other terms than those under which " + string(p.f.opening.By) + " opened the negotiation; the journal decides"
+		return "state.json holds other terms than those under which " + string(p.f.opening.By) + " opened the negotiation; the journal decides, and the next entry, or `" + command("stabilize", p.id) + "`, writes state.json again"
 	}
 	if s := p.kept.Status; s.Terminal() {
 		if is, _ := p.state(now); is != s {
-			return fmt.Sprintf("state.json says %s, and the journal does not show it; the journal decides", s)
+			return fmt.Sprintf("state.json says %s, and the journal does not show it; the journal decides, and the next entry writes state.json again", s)
 		}
 	}
 	return ""

@@ -28,7 +28,7 @@ func TestAgreement(t *testing.T) {
 			r.counter(bob, "second")
 			r.want(Countered)
 			r.sign(alice)
-			if s := r.status(); len(s.Signed) != 1 || len(s.Must) != 1 || s.Must[0] != bob || len(s.Next) != 1 || !strings.Contains(s.Next[0].Command, "tutti negotiate sign "+nego) {
+			if s := r.status(); len(s.Signed) != 1 || len(s.Must) != 1 || s.Must[0] != bob || len(s.Next) != 1 || !strings.Contains(s.Next[0].Command, "tutti negotiate accept "+nego) {
 				t.Errorf("%+v", s)
 			}
 			if _, err := r.n.Stabilize(t.Context(), nego, Act{}, r.tick()); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), string(bob)) {

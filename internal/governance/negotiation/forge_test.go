@@ -292,7 +292,7 @@ func TestWithoutState(t *testing.T) {
 	for name, n := range map[string]*Negotiations{"remembering": r.n, "fresh": r.fresh()} {
 		s, err := n.Status(t.Context(), nego, r.now)
 		if err != nil || s.Found || s.State != Proposed || len(s.Signed) != 1 || s.Signed[0].By != alice || len(s.Must) != 1 || s.Must[0] != bob ||
-			len(s.Record.Parties) != 2 || s.Record.Deadline == "" || len(s.Next) != 1 || !strings.Contains(s.Next[0].Command, "sign "+nego+" --instance "+string(bob)) {
+			len(s.Record.Parties) != 2 || s.Record.Deadline == "" || len(s.Next) != 1 || !strings.Contains(s.Next[0].Command, "accept "+nego+" --instance "+string(bob)) {
 			t.Errorf("%s: %+v, %v", name, s, err)
 		}
 	}

@@ -47,7 +47,11 @@ func (f *fold) offer(e *journal.Entry, seal *journal.Seals, artifact []byte) {
 		to = leads[ev]
 		f.tell(e, true, CodeLoose, "%s in the state %s", ev, f.state)
 	}
-	if e.Member(mForced) != nil {
+	switch {
+	case e.Member(mForced) == nil:
+	case declaration.KindOf(artifact) == "":
+		f.tell(e, true, CodeForced, "it is no artifact of a kind, such as a plain text; any party may sign it")
+	default:
 		f.tell(e, true, CodeForced, "offered although the guards refused it: %s", e.Member(mForced))
 	}
 	f.unguarded(e, artifact)

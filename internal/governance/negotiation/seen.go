@@ -79,7 +79,7 @@ func (p *place) lost() string {
 	if p.tip.Count < seen.Count {
 		now = fmt.Sprintf("%d are there now: it was put back to an earlier state", p.tip.Count)
 	}
-	return fmt.Sprintf("%s, and %s. If that is as it should be, remove %s", was, now, p.f.b.n.Seen.Path(p.id))
+	return fmt.Sprintf("%s, and %s. If you put it back yourself, remove %s and look again", was, now, p.f.b.n.Seen.Path(p.id))
 }
 
 // keep remembers how far this user has read now. A journal that has lost something is not remembered, so that each look reports it.

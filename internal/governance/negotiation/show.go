@@ -27,6 +27,7 @@ type Standing struct {
 	Signed  []Signed // of the latest offer, or of what was settled: those that count
 	Ignored []Judgement
 	Opening *Opening // nil: it was opened without a seal
+	Lost    bool     // this user had read more of the journal than is there
 	Refused []address.Instance
 	Must    []address.Instance // who has to sign and has not
 	More    int                // how many more
@@ -70,10 +71,12 @@ func (n *Negotiations) standing(p *place, now time.Time) *Standing {
 		Refused: f.refusers(), Final: f.final, Opening: f.opening,
 	}
 	s.State, s.Why = p.state(now)
+	s.Lost = p.lost() != ""
 	for _, why := range []string{p.claims(now), p.lost()} {
 		if why != "" {
 			s.Note = why
 		}
+
 	}
 	if f.record != nil && f.record.ID == "" {
 		f.record.ID = p.id
@@ -143,7 +146,7 @@ func (s *Standing) steps(p *place) []Step {
 			out = append(out, Step{"", hint, note})
 			continue
 		}
-		out = append(out, Step{string(i), command("sign", id) + as(i), ""})
+		out = append(out, Step{string(i), command("accept", id) + as(i), ""})
 	}
 	return out
 }

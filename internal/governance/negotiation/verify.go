@@ -148,7 +148,11 @@ func (n *Negotiations) Verify(ctx context.Context, id string, now time.Time) (*V
 	}
 	v := &Verdict{Report: w.report, Entries: w.told, Artifact: w.kept, Standing: n.standing(w.p, now), Untold: w.p.untold()}
 	f := w.p.f
-	for _, why := range []string{w.p.lost(), w.p.claims(now)} {
+	lost := w.p.lost()
+	if w.report.Broken { // which says more
+		lost = ""
+	}
+	for _, why := range []string{lost, w.p.claims(now)} {
 		if why != "" {
 			v.Problems = append(v.Problems, why)
 		}

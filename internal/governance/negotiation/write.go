@@ -177,7 +177,7 @@ func (p *place) mayKey(a Act) error {
 		if p.f.seals(a.By) {
 			return refuse("give its private key", "%s has sealed its earlier entries here, so one without a seal would not count", a.By)
 		}
-		if p.f.opening != nil {
+		if p.f.opening != nil && p.f.record.Involved(a.By) {
 			return refuse("give its private key", "the negotiation was opened under a seal, so an entry of %s without one would not count", a.By)
 		}
 		return nil

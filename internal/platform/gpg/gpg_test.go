@@ -18,6 +18,7 @@ import (
 	"tutti/internal/platform/gpg"
 	"tutti/internal/platform/proc"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 func TestMain(m *testing.M) { os.Exit(commstest.Main(m)) }
@@ -106,7 +107,7 @@ func TestVerifyLeavesNothing(t *testing.T) {
 	home.AddPublic(commstest.Bob)
 	trace := filepath.Join(home.Home, "asked")
 	fetcher := filepath.Join(home.Home, "fetcher")
-	if err := os.WriteFile(fetcher, []byte("#!/bin/sh\ntouch "+trace+"\n"), 0o700); err != nil {
+	if err := progfile.Write(fetcher, []byte("#!/bin/sh\ntouch "+trace+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	conf := "auto-key-retrieve\nauto-key-locate keyserver,wkd\nkeyserver hkp://127.0.0.1:9\ndirmngr-program " + fetcher + "\n"
@@ -262,7 +263,7 @@ func TestOwnSettings(t *testing.T) {
 func script(t *testing.T, text string) gpg.Program {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "gpg")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+	if err := progfile.Write(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return gpg.Program{Path: path}

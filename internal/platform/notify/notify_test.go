@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"tutti/internal/test/progfile"
 )
 
 // fake puts a program in the place of the one that shows notices; it writes down its arguments and its bus.
@@ -21,7 +22,7 @@ func fake(t *testing.T, body string) (said string) {
 	dir := t.TempDir()
 	said = filepath.Join(dir, "said")
 	text := "#!/bin/sh\nfor a in \"$@\" \"$DBUS_SESSION_BUS_ADDRESS\"; do printf '%s\\n' \"$a\" >> " + said + "; done\n" + body
-	if err := os.WriteFile(filepath.Join(dir, sender), []byte(text), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(dir, sender), []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":/usr/bin:/bin")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"tutti/internal/test/progfile"
 )
 
 func TestRead(t *testing.T) {
@@ -16,7 +17,7 @@ func TestRead(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, err := range []error{
 		os.WriteFile(at("full"), []byte(strings.Repeat("x", 10)), 0o600), os.WriteFile(at("large"), []byte(strings.Repeat("x", 11)), 0o600),
-		os.WriteFile(at("empty"), nil, 0o600), os.Symlink("full", at("link")), os.Symlink("none", at("dangling")), os.Mkdir(at("folder"), 0o700),
+		progfile.Write(at("empty"), nil, 0o600), os.Symlink("full", at("link")), os.Symlink("none", at("dangling")), os.Mkdir(at("folder"), 0o700),
 		syscall.Mkfifo(at("pipe"), 0o600),
 	} {
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/ssh"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 // A box is a folder on another machine into which files are pushed.
@@ -217,7 +218,7 @@ func TestOldRsync(t *testing.T) {
 	b.c.Rsync = filepath.Join(t.TempDir(), "rsync")
 	text := "#!/bin/sh\necho run >>" + log + "\nfor a in \"$@\"; do case $a in --protect-args)\n" +
 		"echo \"rsync: unrecognized option '--protect-args'\" >&2; exit 1;; esac; done\nexec " + real + " \"$@\"\n"
-	if err := os.WriteFile(b.c.Rsync, []byte(text), 0o700); err != nil {
+	if err := progfile.Write(b.c.Rsync, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/ssh"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 func TestMain(m *testing.M) { os.Exit(commstest.Main(m)) }
@@ -39,7 +40,7 @@ func TestRun(t *testing.T) {
 		o := commstest.MachineOptions{Shell: commstest.Program(shell)}
 		if shell == "noisy" { // start-up files that print something
 			o.Shell = filepath.Join(t.TempDir(), "noisy")
-			if err := os.WriteFile(o.Shell, []byte("#!/bin/sh\necho Welcome!\necho warned >&2\nexec /bin/sh \"$@\"\n"), 0o700); err != nil {
+			if err := progfile.Write(o.Shell, []byte("#!/bin/sh\necho Welcome!\necho warned >&2\nexec /bin/sh \"$@\"\n"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tutti/internal/test/progfile"
 )
 
 // empty is a world whose server does not run yet.
@@ -408,7 +409,7 @@ func TestEnvironmentOfAServer(t *testing.T) {
 func TestNewEndsWithItsContext(t *testing.T) {
 	needTmux(t)
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\necho 'server exited unexpectedly' >&2; exit 1\n"), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\necho 'server exited unexpectedly' >&2; exit 1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"tutti/internal/platform/proc"
+	"tutti/internal/test/progfile"
 )
 
 func TestSnapshot(t *testing.T) {
@@ -237,7 +238,7 @@ func TestAskedAtTheEndOfAServer(t *testing.T) {
 // fake puts a script in the place of tmux.
 func fake(t *testing.T, bin, script string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(bin, "tmux"), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"tutti/internal/test/progfile"
 )
 
 // socketDir is short, because the path of a socket may have 107 bytes, and ours alone, so that no test ever meets a
@@ -259,7 +260,7 @@ func TestNoProgram(t *testing.T) {
 // A server that does not answer is given up, in the time of the caller or in our own.
 func TestHangingServer(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\nexec sleep 60\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -277,7 +278,7 @@ func TestHangingServer(t *testing.T) {
 
 func TestTooMuchOutput(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\nexec cat /dev/zero\n"), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\nexec cat /dev/zero\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

@@ -27,6 +27,7 @@ import (
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
+	"tutti/internal/test/progfile"
 )
 
 const (
@@ -241,7 +242,7 @@ func TestHeadless(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "out")
 	program := filepath.Join(dir, "codex")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n{ echo \"$@\"; cat; pwd; } > '"+out+"'\n"), 0o755); err != nil {
+	if err := progfile.Write(program, []byte("#!/bin/sh\n{ echo \"$@\"; cat; pwd; } > '"+out+"'\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	p := presence.New(r.s)

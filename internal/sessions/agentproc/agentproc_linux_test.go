@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tutti/internal/platform/proc"
+	"tutti/internal/test/progfile"
 )
 
 // program copies a program under the name of an agent CLI.
@@ -20,7 +21,7 @@ func program(t *testing.T, from, name string) string {
 	to := filepath.Join(t.TempDir(), name)
 	data, err := os.ReadFile(from)
 	if err == nil {
-		err = os.WriteFile(to, data, 0o700)
+		err = progfile.Write(to, data, 0o700)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/test/progfile"
 )
 
 // started remembers commands in a test, as a user's own files do.
@@ -37,7 +38,7 @@ func TestForeignRow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	theirs := filepath.Join(r.dir, "theirs")
-	if err := os.WriteFile(theirs, []byte("#!/bin/sh\necho >> "+filepath.Join(r.dir, "ran")+"\nexec cat\n"), 0o700); err != nil {
+	if err := progfile.Write(theirs, []byte("#!/bin/sh\necho >> "+filepath.Join(r.dir, "ran")+"\nexec cat\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	id := "0b6c4d9e-2f4a-4c53-9a51-3d1f5b7c9e02"
@@ -134,7 +135,7 @@ func TestCreateNoProgram(t *testing.T) {
 	if rows, _, _ := r.reg.Rows(t.Context()); len(rows) != 0 {
 		t.Errorf("rows: %v", rows)
 	}
-	if err := os.WriteFile(filepath.Join(r.dir, "here.sh"), []byte("#!/bin/sh\nexec cat\n"), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(r.dir, "here.sh"), []byte("#!/bin/sh\nexec cat\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	done, err := m.Create(t.Context(), CreateRequest{Agent: "custom", Name: "a", Argv: []string{"./here.sh"}})

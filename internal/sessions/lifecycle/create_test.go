@@ -16,6 +16,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/test/progfile"
 )
 
 // creator is a manager that starts the test agent as the program of any kind, with these habits.
@@ -183,7 +184,7 @@ func TestCreateWrapped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	script := filepath.Join(r.dir, "wrapper")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+filepath.Join(r.program("claude"), "claude")+" \"$@\"\n"), 0o700); err != nil {
+	if err := progfile.Write(script, []byte("#!/bin/sh\n"+filepath.Join(r.program("claude"), "claude")+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	done, err := r.creator("types").Create(t.Context(), CreateRequest{Agent: "claude", Name: "a", Program: script, Wait: true, Prompt: "hello"})

@@ -14,6 +14,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/test/progfile"
 )
 
 // TestStoppedMeanwhile: what a stop has written, or is about to, stays when the one who began the session finds it gone.
@@ -90,7 +91,7 @@ func brokenTmux(t *testing.T, fails string) (flag string) {
 	dir := t.TempDir()
 	flag = filepath.Join(dir, "broken")
 	script := fmt.Sprintf("#!/bin/sh\nreal=%q flag=%q\n%s\nexec \"$real\" \"$@\"\n", real, flag, fails)
-	must(t, os.WriteFile(filepath.Join(dir, "tmux"), []byte(script), 0o700))
+	must(t, progfile.Write(filepath.Join(dir, "tmux"), []byte(script), 0o700))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	return flag
 }

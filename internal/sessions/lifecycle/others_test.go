@@ -12,6 +12,7 @@ import (
 
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/test/progfile"
 )
 
 // What belongs to the user, or to another session, is left alone, whatever a row says.
@@ -203,7 +204,7 @@ func TestPurgeForeign(t *testing.T) {
 func TestForgottenWithSomebodyLeft(t *testing.T) {
 	bin := t.TempDir()
 	holder := filepath.Join(bin, "holder")
-	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte("#!/bin/sh\nsleep 60 & echo $! >"+holder+"\n"), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(bin, "codex"), []byte("#!/bin/sh\nsleep 60 & echo $! >"+holder+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

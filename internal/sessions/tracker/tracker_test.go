@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tutti/internal/sessions/tracker"
+	"tutti/internal/test/progfile"
 )
 
 // program writes a program with a script of its own.
@@ -20,7 +21,7 @@ func program(t *testing.T, script string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "track")
 	syscall.ForkLock.RLock() // a program that another test starts meanwhile would have it open for writing, and then nobody may run it
-	err := os.WriteFile(path, []byte("#!/bin/sh\n"+script), 0o700)
+	err := progfile.Write(path, []byte("#!/bin/sh\n"+script), 0o700)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)

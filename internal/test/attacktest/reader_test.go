@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"tutti/internal/test/progfile"
 )
 
 // A sight is what a reader sees of an attack: one run of a program.
@@ -150,7 +151,7 @@ func (h *home) runBelow(args []string) (out string, status int) {
 	if _, err := os.Stat(agent); err != nil {
 		sh, err := os.ReadFile("/bin/sh")
 		h.check(err)
-		h.check(os.WriteFile(agent, sh, 0o700))
+		h.check(progfile.Write(agent, sh, 0o700))
 		h.check(os.Symlink(self(h), filepath.Join(h.dir, "tutti")))
 		h.check(os.Symlink(self(h), filepath.Join(h.dir, "h2a")))
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"tutti/internal/platform/ssh"
+	"tutti/internal/test/progfile"
 )
 
 // others is how many machines answer.
@@ -89,7 +90,7 @@ func (n *network) machine(name string) (string, error) {
 	// Commands run in the home folder of the machine, and reach nothing that runs for the real user.
 	script := fmt.Sprintf("#!/bin/sh\nexport HOME='%s'\nunset SSH_AUTH_SOCK XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS XDG_CONFIG_HOME\ncd '%s' || exit 96\n"+
 		"exec /bin/sh -c \"$SSH_ORIGINAL_COMMAND\"\n", home, home)
-	err := errors.Join(os.Mkdir(home, 0o700), os.WriteFile(config, []byte(settings), 0o600), os.WriteFile(login, []byte(script), 0o700))
+	err := errors.Join(os.Mkdir(home, 0o700), progfile.Write(config, []byte(settings), 0o600), progfile.Write(login, []byte(script), 0o700))
 	if err != nil {
 		return "", err
 	}

@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+	"tutti/internal/test/progfile"
 )
 
 func main() {
@@ -156,7 +157,7 @@ func install(from, to string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(to, data, 0o700)
+	return progfile.Write(to, data, 0o700)
 }
 
 func (e *env) close() {

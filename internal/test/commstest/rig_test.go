@@ -13,6 +13,7 @@ import (
 	"tutti/internal/comms/machines"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/ssh"
+	"tutti/internal/test/progfile"
 )
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
@@ -30,7 +31,7 @@ func TestMachine(t *testing.T) {
 		t.Fatalf("got %+v", peers)
 	}
 	program := filepath.Join(t.TempDir(), "greet")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$GREETING, $HOME, $PWD\"\n"), 0o700); err != nil {
+	if err := progfile.Write(program, []byte("#!/bin/sh\necho \"$GREETING, $HOME, $PWD\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	beta.Install("our-program", program)

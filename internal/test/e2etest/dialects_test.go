@@ -163,4 +163,3 @@ func readChat(raw []byte) (turn, error) {
 	}
 	return t, nil
 }
-

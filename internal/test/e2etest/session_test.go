@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tutti/internal/platform/proc"
+	"tutti/internal/test/progfile"
 )
 
 // A troupe is agents of one program in one folder, each of which was started by "tutti session create".
@@ -75,7 +76,7 @@ func gather(t *testing.T, a agent, wrapped bool) *troupe {
 	for _, arg := range s.d.command(t).Args {
 		script += " '" + arg + "'"
 	}
-	if err := os.WriteFile(filepath.Join(s.bin, a.host), []byte(script+" \"$@\"\n"), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(s.bin, a.host), []byte(script+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

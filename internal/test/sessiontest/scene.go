@@ -17,6 +17,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/test/progfile"
 )
 
 // variable is in the environment of a session; its value is the owner.
@@ -98,7 +99,7 @@ func (sc *Scene) Program(name string) string {
 	}
 	path := filepath.Join(sc.T.TempDir(), name)
 	syscall.ForkLock.RLock() // a child that is just started must not hold it open for writing
-	err = os.WriteFile(path, body, 0o700)
+	err = progfile.Write(path, body, 0o700)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		sc.T.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"tutti/internal/comms/watcher"
 	"tutti/internal/halt"
 	"tutti/internal/test/boundtest"
+	"tutti/internal/test/progfile"
 )
 
 // patience is how long something is waited for that takes milliseconds on a machine with nothing else to do.
@@ -139,7 +140,7 @@ func newWatched(t *testing.T) *watched {
 	w.office, w.alpha, w.notes = commsOffice(t)
 	w.log, w.notices = filepath.Join(w.office.Home, "log"), filepath.Join(w.office.Home, "notices")
 	program := filepath.Join(w.office.Home, "notify")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '%s\\n' \"$2\" >>\"$1\"\n"), 0o700); err != nil {
+	if err := progfile.Write(program, []byte("#!/bin/sh\nprintf '%s\\n' \"$2\" >>\"$1\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []exchange.Project{w.alpha, w.notes} {

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/halt"
 	"tutti/internal/platform/ssh"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 // commsOffice is an office in a home of its own, with the projects alpha and notes.
@@ -186,7 +187,7 @@ func unreachable(t *testing.T, o *exchange.Service) {
 	t.Helper()
 	ssh255 := filepath.Join(o.Home, "ssh")
 	err := errors.Join(
-		os.WriteFile(ssh255, []byte("#!/bin/sh\nexit 255\n"), 0o700),
+		progfile.Write(ssh255, []byte("#!/bin/sh\nexit 255\n"), 0o700),
 		os.MkdirAll(filepath.Dir(o.PeersPath()), 0o700),
 		os.WriteFile(o.PeersPath(), []byte("[peers.beta]\nhost = \"beta.example\"\n"), 0o600),
 	)

@@ -18,6 +18,7 @@ import (
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/monitor"
 	"tutti/internal/store/memstore"
+	"tutti/internal/test/progfile"
 )
 
 // keepalive runs a case in a tmux server that has the live panes. There each pane counts only while the program of its agent runs in it, so
@@ -131,7 +132,7 @@ func claude(t *testing.T) string {
 	}
 	path := filepath.Join(t.TempDir(), "claude")
 	syscall.ForkLock.RLock() // a child that is just started must not hold it open for writing
-	err = os.WriteFile(path, body, 0o700)
+	err = progfile.Write(path, body, 0o700)
 	syscall.ForkLock.RUnlock()
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"tutti/internal/halt"
 	"tutti/internal/test/boundtest"
+	"tutti/internal/test/progfile"
 )
 
 // A crossHome is a home folder, and the cross-agent commands beside it. What they run for the service manager and for ssh is fake: a
@@ -38,7 +39,7 @@ func newCrossHome(t *testing.T) *crossHome {
 	err := os.Mkdir(bin, 0o700)
 	for name, text := range map[string]string{"ssh": fakeSSH, "systemctl": fakeSystemctl} {
 		if err == nil {
-			err = os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700)
+			err = progfile.Write(filepath.Join(bin, name), []byte(text), 0o700)
 		}
 	}
 	if err != nil {

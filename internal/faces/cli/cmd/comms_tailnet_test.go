@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"tutti/internal/test/progfile"
 )
 
 // slowSSH notes its pid and waits to be killed if the machine has a file slow; else it is the machine, a folder.
@@ -45,7 +46,7 @@ func tailnetCommand(t *testing.T, machines ...string) (cmd *exec.Cmd, others str
 	for path, text := range map[string]string{
 		filepath.Join(config, "peers.toml"): peers, filepath.Join(bin, "ssh"): slowSSH, filepath.Join(bin, "systemctl"): "#!/bin/sh\n",
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		if err := progfile.Write(path, []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 // swept runs the tests and removes the keys that they have made.
@@ -46,7 +47,7 @@ func TestCommsScripts(t *testing.T) {
 			e.Setenv("FAKE_SYSTEMCTL", "")
 			e.Setenv("PATH", fake+string(filepath.ListSeparator)+e.Getenv("PATH"))
 			e.Cd = home
-			return os.WriteFile(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
+			return progfile.Write(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"status": cmdStatus, "isjson": cmdIsJSON, "waitfor": cmdWaitFor},
 	})

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/progfile"
 )
 
 // "halt --kill --tailnet" ends the agents of this user on the other machines, by the real ssh, and those of nobody else. A machine without
@@ -39,7 +40,7 @@ func TestKillOnMachines(t *testing.T) {
 		program := filepath.Join(commstest.Dir(t), "claude")
 		raw, err := os.ReadFile("/bin/sleep")
 		if err == nil {
-			err = os.WriteFile(program, raw, 0o700)
+			err = progfile.Write(program, raw, 0o700)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/test/progfile"
 )
 
 // mailHome is a home folder with a bus and two agents on it.
@@ -25,7 +26,7 @@ type mailHome struct {
 func (h *mailHome) file(name, text string) string {
 	h.t.Helper()
 	path := filepath.Join(h.home, name)
-	if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+	if err := progfile.Write(path, []byte(text), 0o700); err != nil {
 		h.t.Fatal(err)
 	}
 	return path

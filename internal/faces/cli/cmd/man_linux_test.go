@@ -1,12 +1,12 @@
 package cmd
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/test/progfile"
 )
 
 // On a terminal the page goes through the program man, which is given no file name and no shell; where there is none, or it
@@ -18,7 +18,7 @@ func TestManOnTerminal(t *testing.T) {
 		fake:    "#!/bin/sh\necho \"man got $*\"; while read -r line; do case $line in .TH*) echo \"$line\";; esac; done\n",
 		failing: "#!/bin/sh\nexit 16\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "man"), []byte(script), 0o700); err != nil {
+		if err := progfile.Write(filepath.Join(dir, "man"), []byte(script), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"tutti/internal/test/boundtest"
+	"tutti/internal/test/progfile"
 )
 
 // A replaced is a home folder with an installation under the former names, and a newer build beside it.
@@ -35,7 +36,7 @@ func newReplaced(t *testing.T) *replaced {
 	for _, name := range []string{"tutti", "tuttid"} { // the former tutti went on as the tuttid beside it
 		data, err := os.ReadFile(filepath.Join(old, "tutti-full"))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(r.bin, name), data, 0o755)
+			err = progfile.Write(filepath.Join(r.bin, name), data, 0o755)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -27,6 +27,7 @@ import (
 	"tutti/internal/sessions/job"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/jobtest"
+	"tutti/internal/test/progfile"
 )
 
 // TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tutti-full that
@@ -137,7 +138,7 @@ func TestScripts(t *testing.T) {
 			if err := signedEnvelope(e.WorkDir); err != nil {
 				return err
 			}
-			return os.WriteFile(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
+			return progfile.Write(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor, "plant": cmdPlant, "forge": cmdForge,

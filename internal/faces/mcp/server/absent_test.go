@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/attention/wake"
+	"tutti/internal/test/progfile"
 )
 
 // A desk is a desktop that writes down what it is to show.
@@ -29,7 +30,7 @@ func (r *rig) desk(settings string) *desk {
 		r.t.Fatal(err)
 	}
 	for path, text := range map[string]string{filepath.Join(bin, "notify-send"): script, filepath.Join(config, "config.toml"): settings} {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+		if err := progfile.Write(path, []byte(text), 0o700); err != nil {
 			r.t.Fatal(err)
 		}
 	}

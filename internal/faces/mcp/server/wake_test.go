@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/attention/wake"
+	"tutti/internal/test/progfile"
 )
 
 const talk = "0b5e4d1c-7a0f-4e2b-9c55-0d6f3b1a2c3d"
@@ -195,7 +196,7 @@ func TestWakesByQueue(t *testing.T) {
 	r := newRig(t)
 	bin, calls := t.TempDir(), filepath.Join(t.TempDir(), "calls")
 	script := "#!/bin/sh\nprintf '%s\\n' \"$*\" >> " + calls + "\necho noise; echo noise >&2\n"
-	if err := os.WriteFile(filepath.Join(bin, "codex"), []byte(script), 0o700); err != nil {
+	if err := progfile.Write(filepath.Join(bin, "codex"), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	settings := filepath.Join(r.home, ".config/tutti")

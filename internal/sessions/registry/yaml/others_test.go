@@ -17,6 +17,7 @@ import (
 
 	"tutti/internal/sessions/registry"
 	"tutti/internal/test/boundtest"
+	"tutti/internal/test/progfile"
 )
 
 // TestSomebodyWritesTheFileMeanwhile lets another program write the YAML, without our lock, at each step of a change. Its writing and ours are
@@ -398,7 +399,7 @@ func (b *bench) notRoot(t *testing.T, args ...string) string {
 		}
 		// A child that another test starts meanwhile would inherit the open file, and Linux runs no program that is open for writing.
 		syscall.ForkLock.RLock()
-		err = os.WriteFile(filepath.Join(dir, "test"), self, 0o755)
+		err = progfile.Write(filepath.Join(dir, "test"), self, 0o755)
 		syscall.ForkLock.RUnlock()
 		if err != nil {
 			t.Fatal(err)

@@ -62,7 +62,10 @@ func (d *deal) standing(s *negotiation.Standing) {
 
 // opened says who has fixed the terms.
 func opened(s *negotiation.Standing) string {
-	if s.Opening == nil {
+	switch {
+	case s.Opening == nil && s.Lost:
+		return "not known: see above"
+	case s.Opening == nil:
 		return "without a seal: nobody has signed the terms"
 	}
 	return "by " + kit.Name(s.Opening.By) + ", who has signed the terms"

@@ -87,7 +87,10 @@ func (d *deal) broken(v *negotiation.Verdict, first *bad) string {
 	case first != nil:
 		return fmt.Sprintf("%s: entry %d is the first that does not hold (%s)", kit.Clean(d.id), first.entry, first.rule)
 	}
-	return kit.Clean(d.id) + ": each entry holds, but the negotiation does not: see the record above"
+	if v.Artifact != nil && len(v.Problems) == 0 {
+		return kit.Clean(d.id) + ": each entry holds, but the file of what was agreed does not"
+	}
+	return kit.Clean(d.id) + ": each entry holds, but what lies beside the journal does not"
 }
 
 func (d *deal) verdict(v *negotiation.Verdict, first *bad) {

@@ -43,7 +43,7 @@ error. Only one runs for each user and bus; a second one says which process runs
 While the halt switch is set it prints that once and is then silent; mail that came before the switch was cleared
 causes no notice. If the bus is moved or removed, it says so and waits until it is back.`,
 	Wont: `It starts no agent, types nothing and takes no mail, unless a relauncher is set: then it follows requests to ask an
-agent to go on. It does not use the network.`,
+agent to go on. It listens on no port; what it carries to other machines goes to the endpoints that you registered.`,
 	Examples: `$ tutti up
 $ tutti up --registry ~/api.yaml,~/web.yaml
 $ tutti up --relauncher auto
