@@ -58,7 +58,7 @@ var codex = Driver{
 			return member(meta, "threadId")
 		},
 	},
-	Wake: Wake{Home: "CODEX_HOME", Queue: func(conversation, text string) []string {
+	Wake: Wake{Home: "CODEX_HOME", Nudge: true, Queue: func(conversation, text string) []string {
 		return []string{"queue", "--thread", conversation, "--message", text}
 	}},
 	// Without the first argument its server stays behind when the screen is gone.

@@ -31,6 +31,7 @@ func codexScreen(screen, title string) Seen {
 	case codexSays(above, "hit your usage limit", "■ "):
 		s.Doing = Limited
 	}
+	s.BrokenOff = s.Doing == Idle && codexSays(above, "Conversation interrupted", "■ ")
 	return s
 }
 

@@ -108,7 +108,7 @@ var shots = map[string]Seen{
 	"codex-0.169.0/busy":                 {Doing: Busy, Prompt: true},
 	"codex-0.169.0/done":                 {Doing: Idle, Prompt: true},
 	"codex-0.169.0/draft":                {Doing: Idle, Prompt: true, Typed: "work on it"},
-	"codex-0.169.0/escaped":              {Doing: Idle, Prompt: true},
+	"codex-0.169.0/escaped":              {Doing: Idle, Prompt: true, BrokenOff: true},
 	"codex-0.169.0/exit-typed":           {Doing: Idle, Prompt: true, Typed: "/quit"},
 	"codex-0.169.0/idle":                 {Doing: Idle, Prompt: true},
 	"codex-0.169.0/limit":                {Doing: Limited, Prompt: true},

@@ -47,6 +47,17 @@ func (n Nudger) Try(ctx context.Context, screen func(screen, title string) drive
 	return n.try(ctx)
 }
 
+// BrokenOff tells whether the screen shows that the agent starts nothing by itself before somebody types, see [driver.Seen].
+func (n Nudger) BrokenOff(ctx context.Context, screen func(screen, title string) driver.Seen) bool {
+	n.screen = screen
+	pane, err := n.find(ctx)
+	if err != nil {
+		return false
+	}
+	text, err := n.Server.Capture(ctx, pane.Ref(), tmux.Capture{})
+	return err == nil && screen(text, pane.Title).BrokenOff
+}
+
 // sentence is what is typed.
 func (n Nudger) sentence() string { return cmp.Or(n.Say, Sentence) }
 

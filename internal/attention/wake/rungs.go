@@ -56,10 +56,14 @@ const queueLimit = 15 * time.Second
 const maxSaid = 4 << 10
 
 // QueueRung has a program put the sentence before a conversation of its own. find returns the program that serves the
-// agent, and conversation the id, "" as long as it is not known.
-func QueueRung(make func(conversation, text string) []string, find func() (Program, error), conversation func(context.Context) string, say string) Rung {
+// agent, and conversation the id, "" as long as it is not known. held tells that the queue would not be looked at, and that somebody can
+// type instead; nil: it always is.
+func QueueRung(make func(conversation, text string) []string, find func() (Program, error), conversation func(context.Context) string, held func(context.Context) bool, say string) Rung {
 	return Rung{Queue, func(ctx context.Context) Attempt {
 		id := conversation(ctx)
+		if held != nil && held(ctx) {
+			return Attempt{}
+		}
 		if id == "" || strings.HasPrefix(id, "-") {
 			return Attempt{}
 		}

@@ -45,7 +45,7 @@ func TestQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := fake(t, c.script+"\n")
-			r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return c.id }, Sentence)
+			r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return c.id }, nil, Sentence)
 			a := r.Try(t.Context())
 			fault := ""
 			if a.Err != nil {
@@ -65,7 +65,7 @@ func TestQueueHangs(t *testing.T) {
 	mark := filepath.Join(t.TempDir(), "child")
 	p := fake(t, "sh -c 'echo $$ > "+mark+"; exec sleep 60' & wait\n")
 	ctx, stop := context.WithCancelCause(t.Context())
-	r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return thread }, Sentence)
+	r := QueueRung(codex.Wake.Queue, func() (Program, error) { return p, nil }, func(context.Context) string { return thread }, nil, Sentence)
 	out := make(chan Attempt, 1)
 	go func() { out <- r.Try(ctx) }()
 	var child []byte

@@ -143,3 +143,52 @@ func (s *sitting) stopsServer() {
 		}
 	})
 }
+
+// TestCodexIsWokenAfterEscape: Codex starts nothing from its queue once its user has broken off a turn. The sentence is typed then.
+func TestCodexIsWokenAfterEscape(t *testing.T) {
+	s := sitBefore(t, screenCodex(t), func(now turn) move {
+		if strings.Contains(string(now.raw), "take long") && len(now.done) == 0 {
+			return move{tool: "exec_command", args: object{"cmd": "sleep 20"}}
+		}
+		return move{say: "done"}
+	}, nil, "--no-daemon", "--dangerously-bypass-hook-trust")
+	s.begins()
+	s.rests()
+	s.keys("send-keys", "-l", "take long")
+	time.Sleep(time.Second)
+	s.press("Enter", func() bool { return s.asked("take long") })
+	s.press("Escape", func() bool {
+		return strings.Contains(s.keys("capture-pane", "-p"), "Conversation interrupted")
+	})
+	tutti(t, s.d.home, "send", "--as", s.ben, "--id", "env:esc", s.me, "after the escape")
+	sent := time.Now()
+	s.until("the message reaches the model", func() bool { return s.asked("after the escape") })
+	got := s.trace("env:esc")
+	t.Logf("MEASURED after Escape: woken after %v: %v", time.Since(sent).Round(10*time.Millisecond), got.Trace)
+	if !slices.ContainsFunc(got.Trace, func(k struct{ Step, At, Result string }) bool { return strings.HasPrefix(k.Result, "nudge") }) {
+		t.Errorf("it was not woken by the keys: %v", got.Trace)
+	}
+	s.rests()
+	n := len(s.m.seen())
+	time.Sleep(looks + time.Second)
+	if more := len(s.m.seen()) - n; more > 0 {
+		t.Errorf("%d requests too many", more)
+	}
+}
+
+// TestCodexIsWokenAfterResume: a session that was resumed has no prompt yet, and its mail wakes it all the same.
+func TestCodexIsWokenAfterResume(t *testing.T) {
+	s := gather(t, screenCodex(t), false)
+	m := s.begins("create", "--agent", "codex", "--session", "one", "--tmux-server", s.tmux, "--prompt", "hello", "--ready", "2m", "--json", "--", "--dangerously-bypass-hook-trust")
+	s.turn("hello")
+	s.rests()
+	if out, err := s.tutti("session", "stop", "one"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s.ben = connect(t, s.d.home, "", "agy", "ben")
+	tutti(t, s.d.home, "send", "--as", s.ben, "--id", "env:back", m.Session.Instance, "while you were away")
+	s.begins("resume", "one", "--json")
+	began := time.Now()
+	s.until("the message reaches the model", func() bool { return s.asked("while you were away") })
+	t.Logf("MEASURED after a resume: woken after %v: %v", time.Since(began).Round(10*time.Millisecond), s.trace("env:back").Trace)
+}

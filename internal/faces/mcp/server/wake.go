@@ -71,6 +71,9 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 		stop()
 		return nil
 	}
+	if program.Wake.Queue != nil && k.resumed() != "" {
+		k.ladder.Mail() // no hook shows what waits before the first prompt
+	}
 	k.listen()
 	go k.ladder.Run(ctx) // it ends with the session; what it is about to do then may take a moment, and nobody waits for it
 	return k
@@ -186,16 +189,17 @@ func (k *knocker) rungs(set *config.Wake, say string) []wake.Rung {
 	if w.Hooks {
 		all = append(all, wake.RewakeRung(func() *wake.Socket { return k.bell }, say))
 	}
+	nudger, inPane := k.nudger(say)
+	inPane = inPane && set.Nudge
 	if w.Queue != nil {
-		all = append(all, wake.QueueRung(w.Queue, k.find, k.conversation, say))
+		var held func(context.Context) bool
+		if inPane {
+			held = func(ctx context.Context) bool { return nudger.BrokenOff(ctx, k.program.Life.Screen) }
+		}
+		all = append(all, wake.QueueRung(w.Queue, k.find, k.conversation, held, say))
 	}
-	agent, known := k.v.facts.AgentProcess()
-	screen, err := tmux.FromEnv(k.v.facts.Env("TMUX"))
-	if set.Nudge && known && err == nil && agent.Agent() == k.program.Name {
-		all = append(all, wake.NudgeRung(wake.Nudger{
-			Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
-			Typing: wake.TypingWindow(k.v.facts.Env(wake.TypingVariable)), Say: say,
-		}, k.program))
+	if inPane {
+		all = append(all, wake.NudgeRung(nudger, k.program))
 	}
 	if set.Desktop {
 		all = append(all, wake.DesktopRung(func(ctx context.Context) (bool, error) {
@@ -203,6 +207,24 @@ func (k *knocker) rungs(set *config.Wake, say string) []wake.Rung {
 		}))
 	}
 	return all
+}
+
+// nudger types into the pane of the agent; false: it has none that is known. A CLI may give its servers an environment without the
+// variable of tmux; its own has it.
+func (k *knocker) nudger(say string) (n wake.Nudger, ok bool) {
+	agent, known := k.v.facts.AgentProcess()
+	if !known || agent.Agent() != k.program.Name {
+		return n, false
+	}
+	at := k.v.facts.Env("TMUX")
+	if at == "" {
+		at, _, _ = proc.Getenv(agent.ID.PID, "TMUX")
+	}
+	screen, err := tmux.FromEnv(at)
+	return wake.Nudger{
+		Server: screen, Agent: agent.ID, Halted: func() error { return halt.Check("type into a pane") },
+		Typing: wake.TypingWindow(k.v.facts.Env(wake.TypingVariable)), Say: say,
+	}, err == nil
 }
 
 // readWaking reads what the user has set about waking. What cannot be understood is said, and counts for nothing.
@@ -228,12 +250,27 @@ func timesOf(set *config.Wake) wake.Times {
 // desktop is where the user of this process is told something.
 func (v *server) desktop() notify.Desktop { return notify.Desktop{Env: v.facts.Env} }
 
-// conversation is what the agent talks in, "" as long as nobody has said so.
+// conversation is what the agent talks in, "" as long as nobody has said so. Before its first prompt no hook and no call has named it; one
+// that was resumed has it among the arguments of its process.
 func (k *knocker) conversation(context.Context) string {
 	if id := k.v.thread.Load(); id != nil {
 		return *id
 	}
-	return ""
+	return k.resumed()
+}
+
+// resumed is the conversation that the process of the agent was started to go on with, "" for none.
+func (k *knocker) resumed() string {
+	agent, known := k.v.facts.AgentProcess()
+	if !known || agent.Agent() != k.program.Name || !agent.ID.Alive() {
+		return ""
+	}
+	argv, err := proc.Cmdline(agent.ID.PID)
+	if err != nil || len(argv) < 2 {
+		return ""
+	}
+	_, id, _ := k.program.Life.Unchosen(argv[1:])
+	return id
 }
 
 // find finds the program that serves the agent: it is the one that has started this server, with the folder that it was started
@@ -262,7 +299,13 @@ func (k *knocker) sheet() (ended func(since time.Time) bool) {
 	life := &k.program.Life
 	agent, known := k.v.facts.AgentProcess()
 	home, err := k.v.app.Home()
-	if life.Sheet == nil || !known || agent.Agent() != k.program.Name || err != nil {
+	if !known || agent.Agent() != k.program.Name || err != nil {
+		return nil
+	}
+	if n, inPane := k.nudger(""); life.Sheet == nil && inPane && k.program.Wake.Queue != nil {
+		return func(time.Time) bool { return n.BrokenOff(context.Background(), life.Screen) }
+	}
+	if life.Sheet == nil {
 		return nil
 	}
 	path := life.Sheet(driver.Site{Home: home, Env: k.v.facts.Env}, agent.ID.PID)
