@@ -144,6 +144,8 @@ func (e *DraftError) Hint() string {
 			return "--restamp makes the time now, --keep-timestamp sends it as it is"
 		case protocol.CodeCapReached:
 			return "send an escalate with both positions; the user decides"
+		case protocol.WarnReleaseByReceiver:
+			return "your side sends a complete when the work is done: MESSAGE_TYPE complete, or --type complete"
 		}
 	}
 	return ""

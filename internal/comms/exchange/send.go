@@ -38,6 +38,7 @@ type Draft struct {
 	Fallback      bool   // an unknown machine is this one
 	Artifact      string // path of a file that goes beside the message; "": none
 	QueueOnHalt   bool   // a progress that meets the halt switch is kept as a bundle
+	Strict        bool   // a release that ends nothing is refused
 	DryRun        bool   // everything up to the signature, and nothing is written
 	Retries       int    // on another machine; below zero: none
 }
@@ -203,7 +204,7 @@ func (o *Service) prepare(ctx context.Context, l Draft, to target, s *Sent) (pro
 	out, problems := protocol.Prepare(protocol.Draft{
 		Text: draft, Sender: l.Sender, Now: o.now(),
 		From: protocol.Address{Machine: o.Machine(), Project: project}, To: to.address, ToMachines: to.aliases,
-		Restamp: l.Restamp, KeepTimestamp: l.KeepTimestamp, NoEnvelope: l.NoEnvelope,
+		Restamp: l.Restamp, KeepTimestamp: l.KeepTimestamp, NoEnvelope: l.NoEnvelope, Strict: l.Strict,
 		State: func(id string) protocol.State { return o.stateFor(ctx, l, to, id, s) },
 	})
 	if len(problems) == 0 && len(out.Text) > o.maxMessage() {

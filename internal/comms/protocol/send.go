@@ -23,6 +23,7 @@ type Draft struct {
 	Restamp       bool // TIMESTAMP becomes now
 	KeepTimestamp bool // TIMESTAMP may be as far from now as it likes
 	NoEnvelope    bool // FROM and TO are not added
+	Strict        bool // a release that ends nothing is refused
 
 	// State returns what is known of a conversation; nil: nothing is.
 	State func(conversation string) State
@@ -153,6 +154,9 @@ func (d *Draft) turn(out *Outgoing, s State) []Problem {
 	code := s.Refuses(d.Sender, m.Type, m.Response)
 	if code == CodeCapReached {
 		return []Problem{{code, orgfile.MessageType, "it was pushed back and insisted twice: the next message has to be escalate, and the user decides"}}
+	}
+	if d.Strict && code == WarnReleaseByReceiver {
+		return []Problem{{code, orgfile.MessageType, "only the project that made the request releases it"}}
 	}
 	if code != "" {
 		out.Warnings = append(out.Warnings, code)

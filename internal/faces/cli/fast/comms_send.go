@@ -65,7 +65,7 @@ func commsLetter(c *kit.Call, retries int) (exchange.Draft, *exchange.Service, e
 		Destination: c.Arg(0), Path: c.Arg(1), Sender: sender, Project: project, Dir: dir,
 		Key: c.Text("key"), NoSign: c.On("no-sign"), Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"),
 		NoEnvelope: c.On("no-envelope"), Fallback: c.On("local-fallback"), QueueOnHalt: c.On("queue-on-halt"),
-		DryRun: c.On("dry-run"), Retries: retries, Artifact: artifactOf(c),
+		Strict: c.Under == kit.Tutti, DryRun: c.On("dry-run"), Retries: retries, Artifact: artifactOf(c),
 	}
 	if l.Path == "-" {
 		l.Path = ""

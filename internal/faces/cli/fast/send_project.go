@@ -50,7 +50,7 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 	}
 	l := exchange.Draft{
 		Destination: to, Text: []byte(said), Sender: sender, Project: project, Dir: dir, Retries: retries,
-		Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"), Fallback: c.On("local-fallback"), DryRun: c.On("dry-run"),
+		Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"), Fallback: c.On("local-fallback"), DryRun: c.On("dry-run"), Strict: true,
 		Artifact: artifactOf(c),
 	}
 	if isDraft(said) {

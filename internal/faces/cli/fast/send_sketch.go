@@ -68,6 +68,9 @@ func (d *sketch) text(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if kind == protocol.Release && d.state.Refuses(d.self, kind, "") == protocol.WarnReleaseByReceiver {
+		return nil, d.missing("only the project that made the request releases "+d.id+"; your side sends a complete when the work is done", "type", string(protocol.Complete))
+	}
 	title := d.title()
 	sequence := d.state.NextSequence
 	if n := d.c.Count("sequence", 0); n > 0 {
@@ -249,6 +252,8 @@ func (d *sketch) missing(what, flag, value string) error {
 	line := "tutti send " + app.QuoteArg(kit.Clean(d.to)) + " " + text
 	for _, f := range []string{"from", "conversation", "type", "title", "release-status", "response", "sequence"} {
 		switch {
+		case f == "release-status" && flag == "type":
+			// a release was refused
 		case f == flag:
 			line += " --" + f + " " + app.QuoteArg(value)
 		case d.c.IsSet(f):

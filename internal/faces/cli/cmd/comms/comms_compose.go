@@ -244,9 +244,13 @@ func (m *composer) text() ([]byte, error) {
 	if m.sequence == 1 && message.Type != protocol.Request {
 		return nil, kit.Usagef("compose: sequence 1 is always a request")
 	}
-	if code := m.thread.State.Refuses(m.self, message.Type, message.Response); code == protocol.CodeCapReached {
+	switch code := m.thread.State.Refuses(m.self, message.Type, message.Response); code {
+	case "":
+	case protocol.CodeCapReached:
 		return nil, kit.Refuse("--type escalate, with both positions: the user decides", "compose: it was pushed back and insisted often enough")
-	} else if code != "" {
+	case protocol.WarnReleaseByReceiver:
+		return nil, kit.Refuse("--type complete says that the work is done", "compose: only the project that made the request releases it")
+	default:
 		m.c.Warn("%s", protocol.SendWarning(code))
 	}
 	return text, nil
