@@ -20,7 +20,7 @@ func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signa
 	if key, ok := Signed(e, own, last); ok {
 		return key, "", nil
 	}
-	now, err := r.Registry.Keys(ctx, signer)
+	now, err := r.Registry.Keys(ctx, signer.Agent())
 	if err != nil {
 		return signature.Public{}, NoKey, err
 	}

@@ -191,7 +191,7 @@ type standing struct {
 }
 
 func (r *Receiver) standing(ctx context.Context, signer address.Instance) *standing {
-	now, err := r.Registry.Keys(ctx, signer)
+	now, err := r.Registry.Keys(ctx, signer.Agent())
 	if err != nil {
 		return &standing{err: err}
 	}

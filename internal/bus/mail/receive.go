@@ -198,7 +198,7 @@ func (o *Service) Proven(ctx context.Context, r Reader, prints []Print) error {
 	marks := make([]mailbox.Mark, len(prints))
 	for n, p := range prints {
 		if p.First != (signature.Public{}) {
-			first = append(first, trust.Contact{Instance: p.From, Key: p.First})
+			first = append(first, trust.Contact{Instance: p.From.Agent(), Key: p.First})
 		}
 		marks[n] = mailbox.Mark{ID: p.ID, Step: mailbox.Shown, By: string(r.Instance), Session: r.Session, At: o.Now()}
 	}
@@ -244,22 +244,23 @@ type judge struct {
 	reader address.Instance // "": not known
 	to     *Recipient       // the reader; nil: not asked yet
 	known  map[address.Instance]sender
+	met    map[address.Instance]signature.Public // the key of a first contact among the messages before, by agent
 }
 
 // A sender is what there is to know of one.
 type sender struct {
 	keys  trust.Keys
 	roles []string
-	met   signature.Public // the key of a first contact among the messages before; zero: there was none
 }
 
 // meet remembers the key of a first contact. Only one key can be the first: a later message with another one has a changed key,
 // although nothing is pinned until they are shown.
 func (j *judge) meet(item *Item) {
-	from := item.Envelope.Actor.Instance
-	if s, known := j.known[from]; known && item.Verdict.Word == trust.NewKey && item.Verdict.Counts() {
-		s.met = item.Verdict.Key
-		j.known[from] = s
+	if item.Verdict.Word == trust.NewKey && item.Verdict.Counts() {
+		if j.met == nil {
+			j.met = map[address.Instance]signature.Public{}
+		}
+		j.met[item.Envelope.Actor.Instance.Agent()] = item.Verdict.Key
 	}
 }
 
@@ -275,12 +276,13 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 		}
 	}
 	v := s.keys.Judge(e)
-	if v.Word == trust.NewKey && s.met != v.Key && s.met != (signature.Public{}) {
-		keys, err := j.o.Registry.Keys(ctx, e.Actor.Instance)
+	agent := e.Actor.Instance.Agent()
+	if met, is := j.met[agent]; is && v.Word == trust.NewKey && met != v.Key {
+		keys, err := j.o.Registry.Keys(ctx, agent)
 		if err != nil {
 			return trust.Verdict{}, err
 		}
-		v = trust.By(keys, []signature.Public{s.met}).Judge(e)
+		v = trust.By(keys, []signature.Public{met}).Judge(e)
 	}
 	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
 	var err error
@@ -317,12 +319,15 @@ func (o *Service) Sender(ctx context.Context, from address.Instance) (trust.Keys
 	case err != nil:
 		return trust.Keys{}, nil, err
 	}
-	reg, err := o.Registry.Registered(ctx, from) // without grants, which anybody can write
+	reg, err := o.Registry.Registered(ctx, from.Agent()) // without grants, which anybody can write
 	if errors.Is(err, registry.ErrNotRegistered) {
 		return k, nil, nil
 	}
 	if err != nil {
 		return k, nil, err
+	}
+	if from.Agent() != from {
+		return k, []string{registry.Agents}, nil // a subagent has no other role
 	}
 	return k, reg.Roles, nil
 }

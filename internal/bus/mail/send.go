@@ -354,7 +354,9 @@ func signed(raw []byte) bool {
 	return false
 }
 
+// key is the private key of a sender; of a subagent that of its agent.
 func (c *counter) key(i address.Instance) (*signature.Private, error) {
+	i = i.Agent()
 	if k := c.keys[i]; k != nil {
 		return k, nil
 	}

@@ -244,10 +244,16 @@ func TestAnswerKeepsToThePolicy(t *testing.T) {
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	b.Policy = Policy{RequireSigned: true}
 	asked := b.send(Draft{From: ana, To: bob.Instance, Text: "?"})
-	b.send(Draft{
-		From: &identity.Speaker{Instance: bob.Instance + "~scout", Role: "AGENTS", Scope: "s"},
-		To:   ana.Instance, Text: "forged", ReplyTo: asked.ID, Unsigned: true,
-	})
+	forged, err := envelope.Draft{
+		ID: "env:forged", Actor: envelope.Actor{Instance: bob.Instance + "~scout", Role: "AGENTS", Scope: "s"}, Target: ana.Instance, Created: b.clock,
+		Text: "forged", ReplyTo: asked.ID,
+	}.Bytes()
+	if err == nil {
+		_, err = b.Mail.Put(t.Context(), ana.Instance, forged)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	b.clock = b.clock.Add(time.Second)
 	b.send(Draft{From: bob, To: ana.Instance, Text: "true", ReplyTo: asked.ID})
 	got, err := b.Answer(t.Context(), Reader{Instance: ana.Instance}, bob.Instance, asked.ID, nil)

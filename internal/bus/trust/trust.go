@@ -120,8 +120,10 @@ type People interface {
 }
 
 // KeysOf finds what there is to know of an agent's keys. It is the one place where keys of the registry meet the pins of a user: whose
-// signature something bears is judged by what it returns, for mail, agreements, instructions and answers alike.
+// signature something bears is judged by what it returns, for mail, agreements, instructions and answers alike. A subagent has the keys of
+// its agent and no others, whatever is registered under its name.
 func KeysOf(ctx context.Context, people People, pins Memory, who address.Instance) (Keys, error) {
+	who = who.Agent()
 	keys, err := people.Keys(ctx, who)
 	if err != nil {
 		return Keys{}, err

@@ -102,6 +102,14 @@ func (i Instance) Subagent() (parent Instance, name string, ok bool) {
 	return i[:last], string(i[last+1:]), true
 }
 
+// Agent is the agent that a subagent, or one of those below it, works for; any other address is its own.
+func (i Instance) Agent() Instance {
+	if _, _, sub := i.Subagent(); !sub {
+		return i
+	}
+	return i[:strings.IndexByte(string(i), '~')]
+}
+
 func isHex(s string, n int) bool {
 	if len(s) != n {
 		return false

@@ -38,6 +38,9 @@ func (c *Call) known(ctx context.Context, w *app.World, i address.Instance) erro
 		commands = append(commands, c.Verb.Name+" "+flag+" "+app.QuoteArg(Name(who)))
 	}
 	hint := DidYouMean(commands, "tutti ")
+	if parent, name, sub := i.Subagent(); sub {
+		hint = "tutti subagent spawn " + app.QuoteArg(Clean(name)) + " --parent " + app.QuoteArg(Name(parent))
+	}
 	if hint == "" {
 		hint = `"tutti discover --all" lists the agents of this bus`
 	}
@@ -52,13 +55,16 @@ func (c *Call) KnownSpeaker(ctx context.Context, w *app.World, s *identity.Speak
 	return c.known(ctx, w, s.Instance)
 }
 
-// exists tells whether an agent is registered, has a key here, or ever got or sent mail.
+// exists tells whether an agent is registered, has a key here, is a bound subagent, or ever got or sent mail.
 func exists(ctx context.Context, w *app.World, i address.Instance) (bool, error) {
 	if w.Ring.Has(i) {
 		return true, nil
 	}
 	_, err := w.Registry.Registered(ctx, i)
 	if !errors.Is(err, registry.ErrNotRegistered) {
+		return err == nil, err
+	}
+	if _, err := w.Registry.Bound(ctx, i); !errors.Is(err, registry.ErrNotBound) {
 		return err == nil, err
 	}
 	if string(i.Canonical()) == i.Channel() {
