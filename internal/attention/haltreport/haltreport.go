@@ -46,7 +46,7 @@ const (
 
 // An Agent is one line of the report.
 type Agent struct {
-	Name     string `json:"name"` // short: "api"
+	Name     string `json:"name"` // short: "api"; of an agent in a session the name of that
 	CLI      string `json:"cli"`
 	Version  string `json:"version,omitempty"`
 	PID      int    `json:"pid"`
@@ -105,7 +105,7 @@ type Report struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// Options say what is looked at. All but Wait, Interrupt, Unreviewed and Find are needed.
+// Options say what is looked at. All but Wait, Interrupt, Unreviewed, Called and Find are needed.
 type Options struct {
 	Home  string // of the user
 	State string // folder of this user's state
@@ -117,6 +117,8 @@ type Options struct {
 	Interrupt func(ctx context.Context, server agentproc.Agent) error
 	// Unreviewed tells whether the CLI of an agent waits for its user's review of the hook before tools. Nil: none does.
 	Unreviewed func(a *agentproc.Agent) bool
+	// Called is the name of the session in which an agent runs, "" for none. Nil: none is known.
+	Called func(a *agentproc.Agent) string
 	// Find finds the agents; nil: agentproc.Find.
 	Find func(home string) ([]agentproc.Agent, error)
 }
@@ -233,7 +235,10 @@ func (o *Options) judge(a *agentproc.Agent, marks []hookmark.Mark, ended map[pro
 		CLI: a.CLI, Version: a.Version, PID: a.Process.PID, TTY: a.TTY, Dir: a.Dir, Instance: m.Instance, Server: a.Server,
 		Interrupted: ended[a.Process] || ended[a.Served],
 	}
-	out.Name = name(a, m.Instance)
+	if o.Called != nil {
+		out.Name = o.Called(a)
+	}
+	out.Name = cmp.Or(out.Name, name(a, m.Instance))
 	switch {
 	case a.Elsewhere:
 		out.State = Elsewhere

@@ -136,6 +136,9 @@ func runResume(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
+	if c.Value("session") != "" && !running(ctx, c) {
+		_ = handOn(c, nil) // the other program knows sessions; without it, what is known here has to do
+	}
 	d, failed := ResumeHere(ctx, c, who)
 	switch {
 	case failed != nil && !c.On("tailnet"):
@@ -159,7 +162,7 @@ func runResume(ctx context.Context, c *kit.Call) error {
 func ResumeHere(ctx context.Context, c *kit.Call, who *identity.Caller) (d done, err error) {
 	d, before := doneBefore(c)
 	if c.Value("session") != "" && !before {
-		o, _, err := goesOn(ctx, c, app.Reading)
+		o, _, err := GoesOn(ctx, c, app.Reading)
 		if err != nil {
 			return d, err // before the halt is lifted
 		}
@@ -210,8 +213,8 @@ func resumeHere(ctx context.Context, c *kit.Call, d *done, who *identity.Caller)
 	return nil
 }
 
-// goesOn finds the agent that --session names.
-func goesOn(ctx context.Context, c *kit.Call, mode app.Mode) (*kit.Account, address.Instance, error) {
+// GoesOn finds the agent that --session names.
+func GoesOn(ctx context.Context, c *kit.Call, mode app.Mode) (*kit.Account, address.Instance, error) {
 	name := c.Value("session")
 	if err := address.Check(name); err != nil {
 		return nil, "", kit.Usagef("--session: %s", kit.Clean(err.Error()))
@@ -233,9 +236,21 @@ func goesOn(ctx context.Context, c *kit.Call, mode app.Mode) (*kit.Account, addr
 	return nil, "", err
 }
 
+// running tells whether --session names an agent that is live.
+func running(ctx context.Context, c *kit.Call) bool {
+	d, who, err := GoesOn(ctx, c, app.Reading)
+	if err != nil {
+		_, unknown := errors.AsType[*identity.NameError](err)
+		return !unknown // any other error is told here
+	}
+	defer d.Close()
+	live, err := d.Presence.Of(ctx, who, time.Now())
+	return err == nil && len(live) > 0
+}
+
 // letGoOn is the user's word for one agent: what comes for it is put before it again.
 func letGoOn(ctx context.Context, c *kit.Call) error {
-	d, who, err := goesOn(ctx, c, app.Writing)
+	d, who, err := GoesOn(ctx, c, app.Writing)
 	if err != nil {
 		return err
 	}
@@ -271,7 +286,15 @@ func resumed(c *kit.Call, was halt.State, watcher string, watcherErr error) {
 		if !was.Halted {
 			return
 		}
-		c.Prose("- ", 2, "Sending and receiving work again. No agent goes on by itself.")
+		text := "Sending and receiving work again."
+		switch {
+		case c.On("wake"):
+		case c.Value("session") != "":
+			text += " No other agent goes on by itself."
+		default:
+			text += " No agent goes on by itself."
+		}
+		c.Prose("- ", 2, text)
 		return
 	}
 	c.Prose("- ", 2, "Sending and receiving work again; the watcher picks up the messages that were held.")

@@ -1,13 +1,16 @@
 package fast
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
+	"tutti/internal/bus/identity"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/faces/cli/kit"
@@ -47,6 +50,17 @@ func handOn(c *kit.Call, d *done) error {
 	_ = c.Flush()
 	defer os.Unsetenv(doneVariable)
 	return toFull(c)
+}
+
+// orFull hands a verb on that names no agent of this user: it may be the name of a session, which only the full program knows.
+func orFull(run kit.Func) kit.Func {
+	return func(ctx context.Context, c *kit.Call) error {
+		err := run(ctx, c)
+		if _, unknown := errors.AsType[*identity.NameError](err); unknown && !c.Full {
+			_ = handOn(c, nil)
+		}
+		return err
+	}
 }
 
 // doneBefore is what the tutti that was replaced by this process has done. Children do not inherit it.

@@ -85,7 +85,7 @@ func wakeAll(c *kit.Call, held []wake.Released, all []StoppedAgent) {
 	for i := range all {
 		v := &all[i]
 		v.Woken = woken[v.Instance]
-		text := "woken (" + v.Woken + ")"
+		text := "woken"
 		switch {
 		case v.Woken != "":
 		case answered[v.Instance]:
@@ -184,7 +184,7 @@ func stopped(all []wake.Released) (held []wake.Released) {
 func wakeOne(c *kit.Call, instance string) {
 	for _, h := range wake.Release(bells(c), wake.Word{GoOn: true, Instance: instance}, wakeTime) {
 		if h.Woken != "" {
-			c.Remark("%s goes on: it was woken (%s)", kit.Clean(instance), kit.Clean(h.Woken))
+			c.Remark("%s goes on: it was woken", kit.Clean(instance))
 			return
 		}
 	}

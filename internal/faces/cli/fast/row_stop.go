@@ -73,7 +73,8 @@ for you.
 
 No agent continues by itself. To let one continue, type a prompt in its session, or use --session AGENT. --wake lets
 all of them continue. Both also wake an agent that is idle. --wake first prints for each agent how many tokens its
-model reads again. Both flags also work later, when nothing is halted.
+model reads again. Both flags also work later, when nothing is halted. --session also takes the name of a session. If
+the session of the agent has ended, nothing is lifted.
 
 --restart starts again the sessions that halt --kill ended, each in its folder and with its own conversation. An agent
 that you had started by hand cannot be put back into its terminal: for each one it prints the line to type.
@@ -87,18 +88,18 @@ $ tutti resume --wake
 $ tutti resume --restart
 $ tutti resume --session claude:api
 $ rm ~/.config/cross-agent-comms/HALT    # the same, but not recorded`,
-	Exit:      "0 cleared, or nothing was halted; 1 still halted, here or on another machine, or wrong usage; 2 a session could not be started again",
+	Exit:      "0 cleared, or nothing was halted; 1 still halted, here or on another machine, wrong usage, or the session of that agent has ended; 2 a session could not be started again",
 	CrossExit: "0 cleared, or nothing was halted; 1 still halted, here or on another machine; 64 wrong usage",
 	See:       "halt",
 }
 
 var PauseRow = kit.Verb{
-	Name: "pause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: -1, Offer: kit.OwnAgents, Run: kit.RunPause,
+	Name: "pause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: -1, Offer: kit.OwnAgents, Run: orFull(kit.RunPause),
 	Short: "deny the tools of one agent or folder",
 	Args:  "<agent>|<folder> [<reason>]",
 	Does: `Hooks deny the tool calls and prompts of one agent, or of all agents that work in a folder. Other agents continue. A
 folder covers everything below its real path, and the git worktrees of the repositories there. A name with a slash is
-a folder; a name with a colon is an agent. An agent may pause only itself.
+a folder; a name with a colon is an agent. The name of a session is its agent. An agent may pause only itself.
 
 Pausing again with a reason replaces the reason. A pause survives a restart. A pause that cannot be read still counts.`,
 	Wont: `It does not reach an agent CLI without hooks of tutti, does not end a tool that already runs, and does not prevent the
@@ -110,7 +111,7 @@ $ tutti pause ~/src/shop`,
 }
 
 var UnpauseRow = kit.Verb{
-	Name: "unpause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.OwnAgents, Run: runUnpause,
+	Name: "unpause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.OwnAgents, Run: orFull(runUnpause),
 	Short:    "end the pause of an agent or folder",
 	Args:     "<agent>|<folder>",
 	Does:     "Ends a pause. tutti records and announces it, as it does when a halt is lifted. It wakes no agent: it says how many of\nthose that were paused have unread mail. Mail that comes later wakes them as usual.",

@@ -104,7 +104,7 @@ func TestTwelveGoOn(t *testing.T) {
 		if c.ProcessState.ExitCode() != 2 || c.Stderr.(*bytes.Buffer).String() != wake.GoOn+"\n" { // it has no mail
 			t.Errorf("hook %d ends with %v: %s", n, c.ProcessState, c.Stderr)
 		}
-		if !strings.Contains(out, "  "+names[n]+"  woken (rewake)\n") {
+		if !strings.Contains(out, "  "+names[n]+"  woken\n") {
 			t.Errorf("%s is not said to be woken", names[n])
 		}
 	}

@@ -46,6 +46,9 @@ func resumeFully(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
+	if err := mayGoOn(ctx, c); err != nil {
+		return err // before the halt is lifted
+	}
 	d, failed := fast.ResumeHere(ctx, c, who)
 	if failed != nil && !c.On("tailnet") {
 		return failed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"tutti/internal/agents/codexserver"
@@ -11,10 +12,12 @@ import (
 	"tutti/internal/agents/setup"
 	"tutti/internal/attention/haltreport"
 	"tutti/internal/comms/fleet"
+	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/agentproc"
+	"tutti/internal/sessions/observe"
 )
 
 // reportTime is how long the report of a halt waits for agents that can still acknowledge it.
@@ -22,7 +25,7 @@ const reportTime = time.Second
 
 // haltReached looks at what a halt reached, and ends the turns of Codex meanwhile.
 func haltReached(ctx context.Context, c *kit.Call) (*haltreport.Report, []agentproc.Agent, error) {
-	o, err := reportOptions(c)
+	o, err := reportOptions(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,7 +46,7 @@ func haltReached(ctx context.Context, c *kit.Call) (*haltreport.Report, []agentp
 
 // HaltKnown is what is known now of a halt that was set before. It waits for no agent and ends no turn; nil: nothing is known.
 func HaltKnown(ctx context.Context, c *kit.Call) *haltreport.Report {
-	o, err := reportOptions(c)
+	o, err := reportOptions(ctx, c)
 	if err != nil {
 		return nil
 	}
@@ -54,7 +57,7 @@ func HaltKnown(ctx context.Context, c *kit.Call) *haltreport.Report {
 	return r
 }
 
-func reportOptions(c *kit.Call) (o haltreport.Options, err error) {
+func reportOptions(ctx context.Context, c *kit.Call) (o haltreport.Options, err error) {
 	if o.Home, err = c.App.Home(); err != nil {
 		return o, err
 	}
@@ -65,6 +68,8 @@ func reportOptions(c *kit.Call) (o haltreport.Options, err error) {
 	if e, err := halt.Memory(); err == nil {
 		o.Epoch = e.Count
 	}
+	names := sync.OnceValue(func() map[string]string { return session.NamesByOwner(ctx, c) })
+	o.Called = func(a *agentproc.Agent) string { return names()[a.Getenv(observe.Variable)] }
 	o.Unreviewed = func(a *agentproc.Agent) bool { return unreviewed(o.Home, a) }
 	return o, nil
 }

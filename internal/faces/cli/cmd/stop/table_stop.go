@@ -5,4 +5,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-var Verbs = []kit.Verb{fast.HaltRow.With(haltFully), fast.ResumeRow.With(resumeFully), fast.PauseRow, fast.UnpauseRow}
+var Verbs = []kit.Verb{
+	fast.HaltRow.With(haltFully), fast.ResumeRow.With(resumeFully),
+	fast.PauseRow.With(bySession(fast.PauseRow.Run)), fast.UnpauseRow.With(bySession(fast.UnpauseRow.Run)),
+}
