@@ -10,6 +10,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/journal"
 )
 
 // Parties are the agents that names mean, as they would be meant by a message.
@@ -60,4 +61,24 @@ func TellOffer(ctx context.Context, office *mail.Service, from *identity.Speaker
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// TellOfferer tells the agent that made the latest offer by mail what another party answered to it with an entry. A person finds it in status.
+func TellOfferer(ctx context.Context, office *mail.Service, from *identity.Speaker, b *agreement.Bus, id string, e *journal.Entry, now time.Time) error {
+	s, err := b.Negotiations().Status(ctx, id, now)
+	if err != nil || s.Latest() == nil {
+		return err
+	}
+	who := s.Latest().By
+	if who.Canonical() == from.Instance.Canonical() || who.Canonical().Host() == identity.Human {
+		return nil
+	}
+	var o canonjson.Object
+	o.Str("negotiationId", id)
+	o.Str("artifactHash", s.Latest().Hash)
+	o.Str("state", string(s.State))
+	_, err = office.Send(ctx, mail.Draft{
+		From: from, To: who, Kind: agreement.ProposalKind, Text: agreement.AnswerText(id, s, e), Body: o.End(),
+	})
+	return err
 }

@@ -102,3 +102,22 @@ func OfferText(id, subject, hash string) string {
 		" (or the tool tutti_negotiation). If you agree: tutti negotiate accept " + id + " " + hash +
 		" (or the tool tutti_negotiate, act accept). If not: tutti negotiate counter or reject."
 }
+
+// AnswerText is the text of the message that tells an agent what another party answered to its offer.
+func AnswerText(id string, s *negotiation.Standing, e *journal.Entry) string {
+	text := "Your offer in " + id + " was "
+	switch {
+	case e.Type == "reject":
+		text += "rejected."
+		if v, ok := canonjson.Get(e.Body, "reason"); ok {
+			if why, ok := canonjson.String(v); ok && why != "" {
+				text += " The reason: " + why
+			}
+		}
+	case s.State == negotiation.Stabilized:
+		return text + "accepted. All have signed: the agreement holds and is kept (tutti negotiate show " + id + ")."
+	default:
+		text += fmt.Sprintf("accepted. Signatures still missing: %d.", len(s.Must)+s.More)
+	}
+	return text + "\nThe negotiation is " + string(s.State) + " (tutti negotiate show " + id + ")."
+}

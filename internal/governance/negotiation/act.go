@@ -253,6 +253,11 @@ func (p *place) mayClose(a Act, ev Event, state State, now time.Time) error {
 	return nil
 }
 
+// Artifact returns what was offered.
+func (n *Negotiations) Artifact(ctx context.Context, id string, o *Offered) ([]byte, error) {
+	return n.artifactAt(ctx, id, o.At, o.Hash)
+}
+
 // artifactAt reads what was offered at a place of the journal.
 func (n *Negotiations) artifactAt(ctx context.Context, id string, at Pos, hash string) ([]byte, error) {
 	e, err := n.journals.Entry(ctx, id, at)

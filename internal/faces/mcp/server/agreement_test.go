@@ -103,7 +103,7 @@ func TestAgreement(t *testing.T) {
 		t.Errorf("offered %v", first)
 	}
 	if got := b.ok("tutti_status", nil); got["waitsOnYou"] != 1.0 || got.list("waits")[0].str("kind") != "negotiation" ||
-		!strings.HasPrefix(got.list("waits")[0].str("command"), "tutti negotiate sign "+nego) {
+		!strings.HasPrefix(got.list("waits")[0].str("command"), "tutti negotiate accept "+nego) {
 		t.Errorf("whose turn it is: %v", got)
 	}
 	if got := c.ok("tutti_status", nil); got["waits"] != nil {

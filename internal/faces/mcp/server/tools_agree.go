@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 
 	"tutti/internal/app/full"
 	"tutti/internal/core/address"
@@ -85,6 +84,15 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if r != nil {
 		o.Bool("complete", true)
 	}
+	if act == "accept" || act == "reject" {
+		from, err := c.actor(ctx, c.bus, a.By)
+		if err == nil {
+			err = full.TellOfferer(ctx, c.office, from, c.deals(), id, e, now())
+		}
+		if err != nil {
+			o.Str("warning", "it is written, but who made the offer was not told by mail: "+word(err.Error()))
+		}
+	}
 	return o, nil
 }
 
@@ -159,7 +167,7 @@ func lookAt(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 }
 
-// listed are the negotiations of the bus, by their records.
+// listed are the negotiations of the bus.
 func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 	var rows []row
 	for id, err := range c.deals().Negotiations().All(ctx) {
@@ -175,22 +183,11 @@ func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 }
 
 func (c *call) brief(ctx context.Context, id string) ([]byte, error) {
-	var r *negotiation.Record
-	status := "" // as the record says: show status asks the journal
-	if doc, err := c.Store.Get(ctx, store.Key{Kind: store.Negotiation, Name: address.Segment(id)}); err == nil {
-		if r, err = negotiation.ParseRecord(doc.Data); err == nil {
-			status = string(r.Status)
-		}
-	} else if !errors.Is(err, store.ErrNotFound) && !store.IsUnfit(err) {
-		return nil, err
+	s, err := c.deals().Negotiations().Status(ctx, id, now())
+	if err != nil {
+		return nil, nil // show verify says what is wrong with it
 	}
-	if status == "" {
-		s, err := c.deals().Negotiations().Status(ctx, id, now())
-		if err != nil {
-			return nil, nil // show verify says what is wrong with it
-		}
-		r, status = s.Record, string(s.State)
-	}
+	r, status := s.Record, string(s.State)
 	var o canonjson.Object
 	o.Str("negotiationId", word(id))
 	if r == nil {

@@ -10,11 +10,13 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/govern"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/declaration"
+	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
 	"tutti/internal/halt"
@@ -70,6 +72,23 @@ func runNegotiateOffer(ctx context.Context, c *kit.Call) error {
 		d.Warn("the offer stands, but not all who have to sign were told by mail: %s", kit.Clean(err.Error()))
 	}
 	return d.said(ctx, e, word+hash)
+}
+
+// tellOfferer tells the agent that made the offer what was answered to it. Under h2a it finds that in the journal, as specified.
+func (d *deal) tellOfferer(ctx context.Context, by address.Instance, e *journal.Entry) {
+	if d.Under == kit.H2A {
+		return
+	}
+	from, err := full.SpeakerOf(ctx, d.w, by)
+	if err == nil {
+		var office *mail.Service
+		if office, err = d.w.MailService(); err == nil {
+			err = full.TellOfferer(ctx, office, from, d.bus, d.id, e, d.now)
+		}
+	}
+	if err != nil {
+		d.Warn("it is written, but who made the offer was not told by mail: %s", kit.Clean(err.Error()))
+	}
 }
 
 // tellOffer tells those by mail whose signature an offer waits for. Under h2a they find it in the journal, as specified.
@@ -152,6 +171,9 @@ func (d *deal) move(ctx context.Context, to negotiation.State) error {
 	}
 	if d.Verb.Name == "negotiate status" && d.JSON {
 		return d.emitRecord(ctx)
+	}
+	if to == negotiation.Rejected {
+		d.tellOfferer(ctx, a.By, e)
 	}
 	return d.said(ctx, e, string(to))
 }

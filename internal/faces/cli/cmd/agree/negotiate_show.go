@@ -28,7 +28,18 @@ func runNegotiateShow(ctx context.Context, d *deal) error {
 		return nil
 	}
 	d.standing(s)
+	d.text(ctx, s)
 	return nil
+}
+
+// text shows what was offered, where that is a plain text.
+func (d *deal) text(ctx context.Context, s *negotiation.Standing) {
+	if s.Latest() == nil || s.Latest().Kind != "" {
+		return
+	}
+	if a, err := d.bus.Negotiations().Artifact(ctx, d.id, s.Latest()); err == nil && textOf(a, "text") != "" {
+		d.Prose("  text  ", 8, kit.Clean(textOf(a, "text")))
+	}
 }
 
 // standing shows where a negotiation stands.

@@ -87,6 +87,7 @@ func runNegotiateAccept(ctx context.Context, d *deal) error {
 	if err != nil {
 		d.Warn("it is accepted, and not stabilised yet: %s", kit.Clean(err.Error()))
 	}
+	d.tellOfferer(ctx, a.By, e)
 	if err := d.said(ctx, e, "accepted and signed "+textOf(e.Body, "artifactHash")); err != nil {
 		return err
 	}
