@@ -32,6 +32,7 @@ type Facts struct {
 const (
 	envInstance = "TUTTI_INSTANCE"
 	envClaude   = "CLAUDE_CODE_SESSION_ID"
+	envCodex    = "CODEX_THREAD_ID"
 	envBridge   = "SESSION_ID"
 	envBridgeWS = "SESSION_WORKSPACE_ID"
 )
@@ -40,7 +41,7 @@ var agentEnv = [...]struct{ name, host string }{
 	{"CLAUDECODE", "claude"},
 	{envClaude, "claude"},
 	{"CLAUDE_CODE_ENTRYPOINT", "claude"},
-	{"CODEX_THREAD_ID", "codex"},
+	{envCodex, "codex"},
 	{"CODEX_SANDBOX", "codex"},
 	{"CODEX_SANDBOX_NETWORK_DISABLED", "codex"},
 	{"CODEX_CI", "codex"},

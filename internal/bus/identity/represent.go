@@ -114,6 +114,12 @@ func (k *Keeper) callers(ctx context.Context, f *Facts, e *NotOwnError, now time
 			return true, err
 		}
 	}
+	if s, err := k.inThread(ctx, f, nil); s != nil || err != nil {
+		if s != nil {
+			e.Own = []address.Instance{s.Instance}
+		}
+		return true, err
+	}
 	e.Sure = false
 	e.Own, err = k.likely(ctx, f, not.Host, now)
 	return true, err

@@ -55,6 +55,13 @@ func (e *NoIdentityError) Error() string {
 
 // Hint says what to type.
 func (e *NoIdentityError) Hint() string {
+	if e.Host == "codex" { // its sandbox hides the processes above
+		return "call the tool tutti_receive, tutti_send or tutti_reply, or " + e.flag()
+	}
+	return e.flag()
+}
+
+func (e *NoIdentityError) flag() string {
 	if len(e.Who) > 0 {
 		return "add --as " + string(e.Who[0])
 	}
@@ -76,7 +83,7 @@ func (e *UnknownError) Hint() string {
 
 // Speak tells who sends. The first that holds: --as; TUTTI_INSTANCE, both within what [Keeper.Represent] allows; the conversation that
 // the environment names, unless a process above is another agent's, whose agent is connected when it is unknown; a process above that
-// a binding or a session names as an agent's; the person, unless an agent program is above or in the environment, which is a *NoIdentityError.
+// a binding or a session names as an agent's; the Codex conversation that the environment names; the person, unless an agent program is above or in the environment, which is a *NoIdentityError.
 func (k *Keeper) Speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Speaker, error) {
 	s, err := k.speak(ctx, f, a, now)
 	if err != nil {
@@ -115,6 +122,9 @@ func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 	if s != nil || err != nil {
 		return s, err
 	}
+	if s, err := k.inThread(ctx, f, who); s != nil || err != nil {
+		return s, err
+	}
 	host := f.agent()
 	switch {
 	case len(who) > 1:
@@ -130,6 +140,21 @@ func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 		return nil, &NoIdentityError{Host: host, Who: who}
 	}
 	return k.person(ctx, f, a.Peek, now)
+}
+
+// inThread is the agent of the Codex conversation that the environment names, nil for none. In its sandbox, Codex has a process namespace
+// of its own, so no process above tells who speaks. who are the agents that a process above could be; none: it says nothing.
+func (k *Keeper) inThread(ctx context.Context, f *Facts, who []address.Instance) (*Speaker, error) {
+	thread := f.env(envCodex)
+	if thread == "" {
+		return nil, nil
+	}
+	b, ok, err := k.bound(ctx, "codex", thread)
+	if err != nil || !ok || len(who) > 0 && !slices.Contains(who, b.Instance) {
+		return nil, err
+	}
+	s := &Speaker{Role: RoleAgent, Scope: DefaultScope, Session: thread, How: "the conversation in " + envCodex, Via: f.tied()}
+	return s.as(b), nil
 }
 
 // represented is named for a caller that acts, and not only looks.

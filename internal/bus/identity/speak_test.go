@@ -29,6 +29,9 @@ func TestSpeak(t *testing.T) {
 		for _, name := range []string{"one", "two"} {
 			connect(t, k, Request{Host: "codex", Name: name, Process: shared.ID, Place: srvAPI}, noon)
 		}
+		threads := process(900, "/usr/bin/codex", "codex", "app-server")
+		thread := connect(t, k, Request{Host: "codex", Session: "t1", Source: SourceEnv, Name: "thread", Process: threads.ID, Place: srvAPI}, noon).Instance
+		connect(t, k, Request{Host: "codex", Session: "t2", Source: SourceEnv, Name: "beside", Process: threads.ID, Place: srvAPI}, noon)
 		served := process(800, "/usr/bin/gemini", "gemini")
 		gemini := connect(t, k, Request{Host: "gemini", Place: srvAPI}, noon).Instance
 		live(t, k, gemini, served.ID)
@@ -70,6 +73,12 @@ func TestSpeak(t *testing.T) {
 				session: fallback("codex", string(DeriveWorkspace("m1", "/srv/api"))),
 			},
 			{name: "session of a process above", f: facts().below(shell, served), want: gemini, role: RoleAgent, via: ViaHook, session: "sess:live"},
+			{name: "a thread of Codex in its sandbox", f: facts("CODEX_THREAD_ID", "t1", "CODEX_SANDBOX_NETWORK_DISABLED", "1").below(shell), want: thread, role: RoleAgent, via: ViaHook, session: "t1", how: "CODEX_THREAD_ID"},
+			{name: "a thread of a process with several agents", f: facts("CODEX_THREAD_ID", "t1").below(shell, threads), want: thread, role: RoleAgent, via: ViaHook, session: "t1"},
+			{
+				name: "a thread that another agent has inherited", f: facts("CODEX_THREAD_ID", "t1").below(bound), want: api, role: RoleAgent, via: ViaHook,
+				scope: "scope:pay", session: fallback("codex", string(DeriveWorkspace("m1", "/srv/api"))),
+			},
 			{name: "person", f: facts(), want: ana.Instance, role: RolePerson, via: ViaTerminal, how: "this user"},
 			{name: "person, other folder", f: &Facts{Login: called("ana"), Terminal: func() bool { return true }, Place: in(Workplace{Path: "/"})}, want: ana.Instance, role: RolePerson, via: ViaTerminal},
 			{name: "person without terminal", f: facts().alone(), want: ana.Instance, role: RoleAgent, via: Unattended},

@@ -192,3 +192,41 @@ func TestCodexIsWokenAfterResume(t *testing.T) {
 	s.until("the message reaches the model", func() bool { return s.asked("while you were away") })
 	t.Logf("MEASURED after a resume: woken after %v: %v", time.Since(began).Round(10*time.Millisecond), s.trace("env:back").Trace)
 }
+
+// TestCodexSandbox: in its sandbox Codex hides its process from its shell. tutti there knows all the same who speaks, and where the sandbox
+// lets it write nothing it names the tools to call.
+func TestCodexSandbox(t *testing.T) {
+	agentPrograms(t)
+	a := codex
+	a.setUp = func(t *testing.T, d desk) {
+		d.write(t, ".codex/config.toml", offlineCodex(d, "approval_policy = \"never\"\nsandbox_mode = \"workspace-write\"\n")+
+			"[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n")
+	}
+	home := t.TempDir()
+	program := strings.TrimSuffix(here.full, "-full") // a login shell sets its own PATH
+	calls := []string{program + " whoami", program + " send agy:ben hello 2>&1", program + " receive 2>&1"}
+	m := newModel(t, func(now turn) move {
+		if len(now.done) == len(calls) {
+			return move{say: "done"}
+		}
+		return move{tool: "exec_command", args: object{"cmd": calls[len(now.done)]}}
+	})
+	d := newDesk(t, a, home, m.http.URL)
+	connect(t, home, "", "agy", "ben")
+	tutti(t, home, "host", "setup", "--host", "codex")
+	d.run(t, a.hooked("work")...)
+	seen := m.seen()
+	done := seen[len(seen)-1].done
+	for i, e := range done {
+		t.Logf("%s: %s", calls[i], e.text)
+	}
+	me := agentOf(t, home, "codex")
+	if len(done) != len(calls) || !strings.Contains(done[0].text, me) {
+		t.Fatalf("whoami does not say %s", me)
+	}
+	for _, e := range done[1:] {
+		if strings.Contains(e.text, "names no agent") || strings.Contains(e.text, "read-only") && !strings.Contains(e.text, "call the tool tutti_send") {
+			t.Errorf("got %s", e.text)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"tutti/internal/bus/keyring"
@@ -127,6 +128,9 @@ func HintOf(err error) string {
 	}
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG) {
 		return `free some space on that disk; until then "tutti inbox" and "tutti thread" show mail, because they write nothing`
+	}
+	if errors.Is(err, store.ErrReadOnly) && os.Getenv("CODEX_THREAD_ID") != "" {
+		return "the sandbox of Codex does not let a shell write there; call the tool tutti_send, tutti_reply or tutti_receive"
 	}
 	return ""
 }
