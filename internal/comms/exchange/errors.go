@@ -106,7 +106,7 @@ func sendError(err error) *SendError {
 	case errors.As(err, &box):
 		return general(CodeMailbox, err)
 	case errors.As(err, &project):
-		return &SendError{Fault: NoDestination, Code: CodeNoProject, Advice: meant(project.Near), Err: err}
+		return &SendError{Fault: NoDestination, Code: CodeNoProject, Err: err}
 	case errors.As(err, &signing):
 		return general(CodeSigning, err)
 	case errors.As(err, &address):

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -22,14 +23,26 @@ type Project struct {
 	Path string // absolute
 }
 
-// A NoProjectError reports a project that there is not on this machine.
+// A NoProjectError reports a project that there is not.
 type NoProjectError struct {
-	Name string
-	Near []string // names of projects that are alike
+	Name    string
+	Machine string   // another one that was asked; "": this one
+	Near    []string // names of projects that are alike
 }
 
 func (e *NoProjectError) Error() string {
-	return fmt.Sprintf("there is no project %s on this machine", e.Name)
+	return fmt.Sprintf("there is no project %s on %s", e.Name, cmp.Or(e.Machine, "this machine"))
+}
+
+// Hint names what may have been meant, or how the projects are listed.
+func (e *NoProjectError) Hint() string {
+	switch {
+	case len(e.Near) > 0:
+		return meant(e.Near)
+	case e.Machine != "":
+		return fmt.Sprintf("\"tutti comms discover --enumerate-remote --peer %s\" lists the projects on %s", e.Machine, e.Machine)
+	}
+	return `"tutti comms discover" lists the projects of this machine`
 }
 
 // Is makes it a missing file for who asks only that.

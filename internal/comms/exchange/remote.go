@@ -267,7 +267,7 @@ func (r route) judge(s sight, name, sum string) (there bool, err error) {
 	where := r.host.Name + ":" + r.project
 	switch {
 	case !s.project:
-		return false, &SendError{Fault: NoDestination, Code: CodeNoProject, Err: fmt.Errorf("there is no project %s on %s", r.project, r.host.Name)}
+		return false, &SendError{Fault: NoDestination, Code: CodeNoProject, Err: &NoProjectError{Name: r.project, Machine: r.host.Name}}
 	case s.refused != "":
 		return false, general(CodeMailbox, &MailboxError{where, s.refused})
 	case s.text == fileAbsent:

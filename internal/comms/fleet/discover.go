@@ -214,5 +214,13 @@ func (p *Peer) read(lines []said, enumerate bool) (whole bool) {
 	return whole
 }
 
+// Addressed is the name by which messages reach the machine, with its host: "beta (beta.example)".
+func (p Peer) Addressed() string {
+	if p.Host.Name == p.Host.Host {
+		return p.Host.Name
+	}
+	return p.Host.Name + " (" + p.Host.Host + ")"
+}
+
 // Cause says in a few words why the machine is not reachable: "ssh exit 255: No route to host".
 func (p Peer) Cause() string { return causeOf(p.Err) }

@@ -33,6 +33,11 @@ func (s *State) Answer(self string) string {
 	return AnswerWith(Request)
 }
 
+// MayComplete tells whether this side can say next that its work is done.
+func (s *State) MayComplete(self string) bool {
+	return self == s.Receiver && s.Answer(self) == AnswerWith(Request)
+}
+
 // SendWarning says in words what a warning has against a message that was sent, "" for a code that no send has.
 func SendWarning(code string) string {
 	switch code {

@@ -21,6 +21,9 @@ func StateLine(conversation string, s *State) string {
 
 // Surfacing is the one line by which an agent tells its user of a message.
 func Surfacing(work, project string, t Type) string {
+	if t == Complete {
+		return fmt.Sprintf("%s says it is done. Look at it now, or after we finish?", project)
+	}
 	return fmt.Sprintf("While we were working on %s, a cross-agent message landed from %s. It's a %s: now, or after we finish?", work, project, t)
 }
 

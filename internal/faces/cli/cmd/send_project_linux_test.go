@@ -94,7 +94,7 @@ func TestSendToAMachine(t *testing.T) {
 		t.Errorf("the mailbox has %q, want a message and its signature", found)
 	}
 	out, code = send("laptop.carer", "x", "--conversation", "figures", "--type", "query")
-	if code != kit.ExitUsage || !strings.Contains(out, "laptop.carer was taken for a project on a machine") {
+	if code != kit.ExitUsage || !strings.Contains(out, `hint: "tutti comms discover --enumerate-remote --peer laptop" lists the projects on laptop`) || strings.Contains(out, "was taken for") {
 		t.Errorf("a project that is not there: exit status %d:\n%s", code, out)
 	}
 	laptop.Stop()

@@ -175,7 +175,7 @@ func projectRefused(c *kit.Call, to string, err error) error {
 	if near := nearProjects(to, err); len(near) > 0 {
 		f.Next = kit.DidYouMean(near, "tutti send ")
 	}
-	if nowhere(err) {
+	if address := (*machines.AddressError)(nil); errors.As(err, &address) {
 		f.Next = strings.TrimPrefix(f.Next+"\n"+to+" was taken for a project on a machine, because it has a dot and no colon; an agent is HOST:LABEL", "\n")
 	}
 	if c.JSON {
@@ -192,14 +192,6 @@ func projectRefused(c *kit.Call, to string, err error) error {
 		c.Emit(o.Bytes())
 	}
 	return f
-}
-
-// nowhere tells whether an address leads nowhere.
-func nowhere(err error) bool {
-	var address *machines.AddressError
-	var none *exchange.NoProjectError
-	var sent *exchange.SendError
-	return errors.As(err, &address) || errors.As(err, &none) || errors.As(err, &sent) && sent.Fault == exchange.NoDestination
 }
 
 // nearProjects are addresses that may have been meant.

@@ -79,10 +79,10 @@ func showPeers(c *kit.Call, r *fleet.Report, path string) {
 	c.Line("Peers (from " + kit.Clean(path) + "):")
 	width := 0
 	for _, p := range r.Peers {
-		width = max(width, kit.Width(kit.Clean(p.Title)))
+		width = max(width, kit.Width(kit.Clean(titleOf(c, p))))
 	}
 	for _, p := range r.Peers {
-		c.Line("  " + kit.Pad(kit.Clean(p.Title), width) + "  " + reached(c, p, r.ScannedAt))
+		c.Line("  " + kit.Pad(kit.Clean(titleOf(c, p)), width) + "  " + reached(c, p, r.ScannedAt))
 	}
 	switch {
 	case r.NoPeers:
@@ -95,13 +95,25 @@ func showPeers(c *kit.Call, r *fleet.Report, path string) {
 			continue
 		}
 		c.Line("")
-		c.Line(kit.Clean(p.Title) + " (reachable):")
+		title := kit.Clean(p.Title) + " (reachable):"
+		if c.Under == kit.Tutti {
+			title = "Projects on " + kit.Clean(p.Addressed()) + ":"
+		}
+		c.Line(title)
 		if p.Listed {
 			nameList(c, p.Projects, p.More)
 			continue
 		}
 		c.Prose("  ", 2, "there is no folder "+kit.Clean(rootOf(p))+"; projects_root in "+kit.Clean(path)+" says where its projects lie")
 	}
+}
+
+// titleOf is what a machine is called in the list: by its host where scripts read it, else by the name that addresses have.
+func titleOf(c *kit.Call, p fleet.Peer) string {
+	if c.Under == kit.Cross {
+		return p.Title
+	}
+	return p.Addressed()
 }
 
 // rootOf is where the projects of a machine were looked for.

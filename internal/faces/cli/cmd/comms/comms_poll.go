@@ -35,6 +35,7 @@ type openTalk struct {
 	changed bool   // since the last poll, or --all
 	why     string // to escalate; "": nothing asks for that
 	answer  string // what to type to take the turn; "": it is not this project's
+	done    string // what to type once the work is done; "": this project does not do it
 }
 
 // pollNews is a message that the agent has not been told of, and what is to be done with it.
@@ -43,6 +44,7 @@ type pollNews struct {
 	talk   *overview.Conversation // nil: it is in none that is known
 	say    string                 // to the user; "" for what interrupts nobody
 	answer string                 // what to type to answer it; "": none is due
+	done   string                 // what to type once the work is done; "": this project does not do it
 }
 
 // runCommsPoll does what an agent does when it wakes to look for messages: the switch first, then the user, then the mailbox.

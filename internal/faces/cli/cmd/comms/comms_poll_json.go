@@ -37,7 +37,8 @@ type newJSON struct {
 	Message      json.RawMessage `json:"message"` // as recv prints it
 	Surface      bool            `json:"surface"`
 	Say          string          `json:"say,omitempty"`
-	Answer       string          `json:"answer,omitempty"` // once for each conversation
+	Answer       string          `json:"answer,omitempty"`    // once for each conversation
+	Done         string          `json:"when_done,omitempty"` // instead of answer, once the work is done
 	Conversation *talkJSON       `json:"conversation,omitempty"`
 }
 
@@ -52,6 +53,7 @@ type talkJSON struct {
 	Changed      bool   `json:"changed,omitempty"`  // since the last poll
 	Escalate     string `json:"escalate,omitempty"` // why the user has to decide
 	Answer       string `json:"answer,omitempty"`   // what to type to take the turn
+	Done         string `json:"when_done,omitempty"`
 }
 
 // endingJSON is a conversation that this project gave up.
@@ -79,7 +81,7 @@ func (p *poll) json() []byte {
 	}
 	for i := range p.news {
 		n := &p.news[i]
-		m := newJSON{Message: n.judged.JSON(), Surface: n.say != "", Say: n.say, Answer: n.answer}
+		m := newJSON{Message: n.judged.JSON(), Surface: n.say != "", Say: n.say, Answer: n.answer, Done: n.done}
 		if n.talk != nil {
 			m.Conversation = talkOf(n.talk)
 		}
@@ -88,7 +90,7 @@ func (p *poll) json() []byte {
 	for i := range p.open {
 		talk := &p.open[i]
 		t := talkOf(talk.Conversation)
-		t.Changed, t.Escalate, t.Answer = talk.changed, talk.why, talk.answer
+		t.Changed, t.Escalate, t.Answer, t.Done = talk.changed, talk.why, talk.answer, talk.done
 		r.Open = append(r.Open, *t)
 	}
 	for _, e := range p.ended {

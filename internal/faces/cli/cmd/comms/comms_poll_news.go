@@ -37,7 +37,11 @@ func (p *poll) openTalks(seen *overview.Project) {
 		}
 		talk.why = talk.Escalation(self)
 		if flags := talk.Answer(self); flags != "" {
-			talk.answer = send(p.addressOf(talk.ID, talk.Partner, ""), talk.ID, flags)
+			to := p.addressOf(talk.ID, talk.Partner, "")
+			talk.answer = send(to, talk.ID, flags)
+			if talk.MayComplete(self) {
+				talk.done = send(to, talk.ID, completes)
+			}
 		}
 		key := talk.ID + " " + talk.Partner
 		shown[key] = p.line(&talk)
@@ -58,19 +62,26 @@ func (p *poll) answerOnce() {
 			continue
 		}
 		answered[id] = true
-		flags := protocol.AnswerWith(n.judged.Message.Type)
+		flags, works := protocol.AnswerWith(n.judged.Message.Type), n.judged.Message.Type == protocol.Request
 		if n.talk != nil && n.talk.Rounds > 0 {
-			flags = n.talk.Answer(p.project.Slug())
+			flags, works = n.talk.Answer(p.project.Slug()), n.talk.MayComplete(p.project.Slug())
 		}
 		if flags != "" {
 			sender := n.judged.Sender
 			if n.talk != nil && strings.HasSuffix(n.talk.Partner, "."+sender) {
 				sender = n.talk.Partner
 			}
-			n.answer = send(p.addressOf(id, sender, n.judged.Message.From), id, flags)
+			to := p.addressOf(id, sender, n.judged.Message.From)
+			n.answer = send(to, id, flags)
+			if works {
+				n.done = send(to, id, completes)
+			}
 		}
 	}
 }
+
+// completes are the flags of a message that says that the work is done.
+const completes = "--type " + string(protocol.Complete)
 
 // send is the command that answers in a conversation.
 func send(to, conversation, flags string) string {

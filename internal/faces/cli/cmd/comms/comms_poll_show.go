@@ -146,7 +146,7 @@ func (p *poll) showOpen() {
 		}
 		c.Line(kit.Clean(line))
 		if talk.answer != "" && !answered {
-			c.Line("  answer: " + kit.Clean(talk.answer))
+			showAnswer(c, talk.answer, talk.done)
 		}
 	}
 	if same > 0 {
@@ -194,6 +194,9 @@ func (p *poll) showNews(n *pollNews) {
 		c.Line("  " + string(j.Message.Type) + " from " + kit.Clean(j.Sender))
 		c.Line("  title, text of a peer: | " + kit.Clean(j.Message.Title))
 	}
+	if len(j.Warnings) > 0 {
+		c.Line("  warnings: " + kit.Clean(strings.Join(j.Warnings, ", ")))
+	}
 	if r := j.Reply; r != nil {
 		c.Prose("  answer with a "+string(r.Type)+": | ", 4, kit.Clean(r.Text))
 	}
@@ -210,7 +213,15 @@ func (p *poll) showNews(n *pollNews) {
 		c.Prose("  say: ", 7, kit.Clean(n.say))
 	}
 	if n.answer != "" {
-		c.Line("  answer: " + kit.Clean(n.answer))
+		showAnswer(c, n.answer, n.done)
+	}
+}
+
+// showAnswer prints what to type next, and what to type once the work is done.
+func showAnswer(c *kit.Call, answer, done string) {
+	c.Line("  answer: " + kit.Clean(answer))
+	if done != "" {
+		c.Line("  when done: " + kit.Clean(done))
 	}
 }
 

@@ -78,7 +78,9 @@ func runCommsInit(ctx context.Context, c *kit.Call) error {
 		j.Raw("steps", s.steps.Bytes())
 		c.Emit(j.Bytes())
 	} else {
-		c.Line("others on this machine write to it with: tutti comms send local." + kit.Clean(p.Name) + " FILE")
+		name := kit.Clean(p.Name)
+		c.Line("from this machine: tutti send local." + name + " TEXT")
+		c.Line("from another machine: tutti send MACHINE." + name + " TEXT, where MACHINE is what it calls this one")
 	}
 	return nil
 }
@@ -165,11 +167,11 @@ func (s *projectSetup) machines(ctx context.Context, o *exchange.Service) {
 		p := &r.Peers[i]
 		switch {
 		case !p.Reachable:
-			s.did(false, p.Title, "unreachable ("+p.Cause()+")")
+			s.did(false, p.Addressed(), "unreachable ("+p.Cause()+")")
 		case p.Halted:
-			s.did(true, p.Title, "reachable, and halted")
+			s.did(true, p.Addressed(), "reachable, and halted")
 		default:
-			s.did(true, p.Title, "reachable in "+p.Latency.Round(time.Millisecond).String())
+			s.did(true, p.Addressed(), "reachable in "+p.Latency.Round(time.Millisecond).String())
 		}
 	}
 }

@@ -40,7 +40,7 @@ const surveyGap = "   "
 
 // showSurvey prints the table, what is wrong below it, and what has not gone out.
 func showSurvey(c *kit.Call, s *overview.Overview) {
-	name, pending := len("project"), len("pending")
+	name, pending, open := len("project"), len("pending"), 0
 	for _, p := range s.Projects {
 		name = max(name, kit.Width(kit.Clean(p.Name)))
 		pending = max(pending, len(strconv.Itoa(p.Pending)))
@@ -53,8 +53,11 @@ func showSurvey(c *kit.Call, s *overview.Overview) {
 		}
 		c.Line(kit.Pad(kit.Clean(p.Name), name) + surveyGap + kit.Pad(strconv.Itoa(p.Pending), pending) + surveyGap + recent)
 		if c.On("conversations") {
-			showConversations(c, p)
+			open += showConversations(c, p)
 		}
+	}
+	if c.On("conversations") && open == 0 && c.Under == kit.Tutti {
+		c.Line("no open conversation")
 	}
 	for _, w := range s.Warnings {
 		where := ""
@@ -68,13 +71,14 @@ func showSurvey(c *kit.Call, s *overview.Overview) {
 	}
 }
 
-// showConversations prints the open conversations of a project, each with whom it waits for.
-func showConversations(c *kit.Call, p *overview.Project) {
+// showConversations prints the open conversations of a project, each with whom it waits for, and returns their number.
+func showConversations(c *kit.Call, p *overview.Project) (open int) {
 	for i := range p.Conversations {
 		v := &p.Conversations[i]
 		if !v.Open {
 			continue
 		}
+		open++
 		words := []string{v.Line()}
 		if v.AwaitedName != "" {
 			words[0] += " (" + v.AwaitedName + ")"
@@ -95,6 +99,7 @@ func showConversations(c *kit.Call, p *overview.Project) {
 		}
 		c.Line("  " + kit.Clean(strings.Join(words, "; ")))
 	}
+	return open
 }
 
 // haltedNow tells whether the switch is on.
