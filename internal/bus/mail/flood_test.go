@@ -111,6 +111,9 @@ func TestFloodWithoutIndex(t *testing.T) {
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	b.flood(ana, bob.Instance, 21_000)
 	made := b.countReads()
+	if n, more, _, err := b.Mail.Unread(t.Context(), bob.Instance, 100); err != nil || n < 100 || !more || *made > 1000 {
+		t.Errorf("counted %d, more %v, %v, %d messages read; want 100 of many, and few read", n, more, err, *made)
+	}
 	if got := b.receive(Reader{Instance: bob.Instance}, 5); len(got.Items) != 5 || !got.More || *made > 1000 {
 		t.Errorf("got %d, more %v, %d messages read; want 5 of many, and few read", len(got.Items), got.More, *made)
 	}

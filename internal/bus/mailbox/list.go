@@ -43,6 +43,12 @@ func (m *Mailbox) Oldest(ctx context.Context, inst address.Instance, n int, q Qu
 	return nil, false, nil, fmt.Errorf("list mail of %s: %w", inst, err)
 }
 
+// Unread counts the messages that no reader was shown, among the so many oldest. more: there may be others; so a crowd is not read as a whole.
+func (m *Mailbox) Unread(ctx context.Context, inst address.Instance, among int) (n int, more bool, bad []error, err error) {
+	found, more, bad, err := m.Oldest(ctx, inst, among, Query{Unread: true})
+	return len(found), more, bad, err
+}
+
 func (m *Mailbox) oldestLines(ctx context.Context, sources []Source, n int, q *Query) (found []Line, bad []error, part bool, err error) {
 	found, bad, _, err = m.rows(ctx, sources, store.Query{Oldest: n, Part: &part, Bare: true}, q)
 	if err != nil {

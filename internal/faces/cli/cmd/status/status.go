@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -124,6 +125,9 @@ func inventory(ctx context.Context, c *kit.Call) error {
 // newestShown is how many unread messages the screen names.
 const newestShown = 5
 
+// maxCounted is among how many messages of a mailbox those that are unread are counted.
+const maxCounted = 1000
+
 // A statusView is what the one screen shows.
 type statusView struct {
 	root     *app.Root // of this folder
@@ -151,6 +155,7 @@ type statusView struct {
 	agents []members.Row // that are live, without you
 	away   []carriage    // messages of this bus to agents on other machines that were not carried yet
 	unread int
+	more   bool // there is more unread than was counted
 	newest []mailLine
 	bad    int       // files in your mailbox that are not messages
 	seat   *seatView // who conducts this folder; nil: that is not a question here
@@ -221,14 +226,22 @@ func whose(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, e
 	return c.Peek(ctx, w)
 }
 
+// unreadText is a count of unread messages, of which there may be more.
+func unreadText(n int, more bool) string {
+	if more {
+		return strconv.Itoa(n) + " or more unread messages"
+	}
+	return kit.Plural(n, "unread message")
+}
+
 // mail counts what is unread and judges the newest of it.
 func (v *statusView) mail(ctx context.Context, w *app.World) error {
-	all, bad, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Brief: true})
+	n, more, bad, err := w.Mail.Unread(ctx, v.you.Instance, maxCounted)
 	if err != nil {
 		return err
 	}
-	v.unread, v.bad = len(all), len(bad)
-	if v.unread == 0 || !v.whole {
+	v.unread, v.more, v.bad = n, more, len(bad)
+	if v.unread == 0 || v.more || !v.whole { // the newest of a crowd are found by reading all of it
 		return nil
 	}
 	newest, _, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Newest: newestShown})

@@ -28,6 +28,7 @@ type agentRow struct {
 	Guess    bool             `json:"guess,omitempty"` // Doing is what its screen looks like
 	Since    time.Time        `json:"since,omitzero"`
 	Unread   int              `json:"unread"`
+	More     bool             `json:"unreadMore,omitempty"` // there may be more than that
 	Live     bool             `json:"live"`
 	Halted   bool             `json:"halted"`
 	Paused   bool             `json:"paused"`
@@ -58,7 +59,7 @@ func (v *statusView) tabulate(now time.Time, here string) {
 		row := sessionAgent(l)
 		if row.Instance != "" {
 			taken.Add(l.row.Instance)
-			row.Unread = v.unreadOf(row.Instance)
+			row.Unread, row.More = v.unreadOf(row.Instance)
 			for n := range v.buses {
 				b := &v.buses[n]
 				if on := b.connection(row.Instance); on != nil && !l.live {
@@ -85,9 +86,10 @@ func (v *statusView) tabulate(now time.Time, here string) {
 			}
 			taken.Add(string(who))
 			row := agentRow{
-				Agent: cmp.Or(r.Name, who.Label()), CLI: r.Host, Folder: session.WorkDir(r), Doing: r.Session.WorkStatus, Unread: v.unreadOf(who), Live: true,
+				Agent: cmp.Or(r.Name, who.Label()), CLI: r.Host, Folder: session.WorkDir(r), Doing: r.Session.WorkStatus, Live: true,
 				Instance: who, Bus: b.path, Machine: machine, Kind: observe.Headless, AsOf: as,
 			}
+			row.Unread, row.More = v.unreadOf(who)
 			if r.Session.MirroredAt != "" {
 				row.Machine, row.Mirrored = "", true
 				if w := r.Session.Workspace; w != nil {
@@ -116,12 +118,13 @@ func (b *busView) connection(who address.Instance) *members.Row {
 	return &b.agents[i]
 }
 
-// unreadOf is how much unread mail an agent has on all buses.
-func (v *statusView) unreadOf(who address.Instance) (n int) {
+// unreadOf is how much unread mail an agent has on all buses; more: or more than that.
+func (v *statusView) unreadOf(who address.Instance) (n int, more bool) {
 	for i := range v.buses {
 		n += v.buses[i].unread[who]
+		more = more || v.buses[i].more[who]
 	}
-	return n
+	return n, more
 }
 
 // sessionAgent is the row of a session in tmux, as far as tmux and its program tell.

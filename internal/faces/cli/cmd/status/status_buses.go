@@ -11,7 +11,6 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
-	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
@@ -23,6 +22,7 @@ import (
 type agentMail struct {
 	Instance address.Instance `json:"instance"`
 	Unread   int              `json:"unread"`
+	More     bool             `json:"unreadMore,omitempty"` // there may be more than that
 	Live     bool             `json:"live"`
 	Bus      string           `json:"bus"`
 
@@ -38,6 +38,7 @@ type busView struct {
 	asleep int           // agents that are registered and not live
 	agents []members.Row // live, one row for each connection, the latest first
 	unread map[address.Instance]int
+	more   map[address.Instance]bool // of whom not all was counted
 	unseen []agentMail
 }
 
@@ -46,7 +47,7 @@ func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
 	now := time.Now()
 	var mailboxes []kit.BusProblem
 	buses := c.Worlds(func(w *app.World) error {
-		b := busView{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.root.Path), unread: map[address.Instance]int{}}
+		b := busView{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.root.Path), unread: map[address.Instance]int{}, more: map[address.Instance]bool{}}
 		var err error
 		known, err := w.Book.Discover(ctx, members.Filter{Registered: true}, now)
 		b.agents = slices.DeleteFunc(known, func(r members.Row) bool {
@@ -120,14 +121,14 @@ func (b *busView) countOne(ctx context.Context, w *app.World, who address.Instan
 	if err != nil || live == nil && !own {
 		return err
 	}
-	mail, _, err := w.Mail.List(ctx, who, mailbox.Query{Unread: true, Brief: true})
+	n, more, _, err := w.Mail.Unread(ctx, who, maxCounted)
 	if err != nil {
 		return err
 	}
-	b.unread[who] = len(mail)
-	if len(mail) > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
+	b.unread[who], b.more[who] = n, more
+	if n > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
 		b.unseen = append(b.unseen, agentMail{
-			Instance: who, Unread: len(mail), Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who), folder: folderOf(ctx, w, who),
+			Instance: who, Unread: n, More: more, Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who), folder: folderOf(ctx, w, who),
 		})
 	}
 	return nil

@@ -41,6 +41,9 @@ func (v *statusView) json() []byte {
 		o.Raw("sessions", all.Bytes())
 	}
 	o.Int("unread", int64(v.unread))
+	if v.more {
+		o.Bool("unreadMore", true)
+	}
 	for _, m := range v.newest {
 		var one canonjson.Object
 		one.Str("id", m.id)

@@ -48,6 +48,9 @@ func sayMail(c *kit.Call, v *statusView) {
 	if v.unread > 0 {
 		text = fmt.Sprintf("%d unread", v.unread)
 	}
+	if v.more {
+		text = fmt.Sprintf("%d or more unread; tutti inbox lists the newest", v.unread)
+	}
 	if v.bad > 0 {
 		text += "; " + kit.Plural(v.bad, "file") + " that cannot be read as a message"
 	}
@@ -58,7 +61,7 @@ func sayMail(c *kit.Call, v *statusView) {
 		rows = append(rows, []string{"     ", kit.Name(address.Instance(m.from)), m.verdict.Said(), kit.Ago(max(0, time.Since(m.at))), kit.Truncate(kit.Clean(first), kit.TextShown)})
 	}
 	c.Rows(rows)
-	if more := v.unread - len(v.newest); more > 0 {
+	if more := v.unread - len(v.newest); more > 0 && !v.more {
 		c.Line(fmt.Sprintf("       and %d more", more))
 	}
 }

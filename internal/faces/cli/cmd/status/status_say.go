@@ -143,6 +143,9 @@ func sayAgents(c *kit.Call, v *statusView) {
 		if r.Unread > 0 {
 			unread = strconv.Itoa(r.Unread)
 		}
+		if r.More {
+			unread += "+"
+		}
 		rows = append(rows, []string{kit.Clean(r.Agent), kit.Clean(cmp.Or(r.CLI, "-")), kit.Clean(place(c, r)), kit.Clean(cmp.Or(doing, "-")), age, unread})
 	}
 	var g kit.Grid

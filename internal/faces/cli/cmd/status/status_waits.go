@@ -28,10 +28,10 @@ func waits(c *kit.Call, v *statusView) (all []waitLine) {
 		if who := c.Value("instance"); who != "" {
 			command += " --as " + app.QuoteArg(who)
 		}
-		all = append(all, waitLine{"you have " + kit.Plural(v.unread, "unread message"), command})
+		all = append(all, waitLine{"you have " + unreadText(v.unread, v.more), command})
 	}
 	for _, m := range v.unseen() {
-		text := v.called(m.Instance) + " has " + kit.Plural(m.Unread, "unread message") + ", "
+		text := v.called(m.Instance) + " has " + unreadText(m.Unread, m.More) + ", "
 		if m.Live {
 			text += "cannot be woken"
 		} else {
