@@ -44,6 +44,7 @@ const (
 type NoIdentityError struct {
 	Host string             // of the agent program
 	Who  []address.Instance // agents that it could be, the likeliest first
+	Box  bool               // it runs in the sandbox of Codex, which hides the processes above
 }
 
 func (e *NoIdentityError) Error() string {
@@ -55,7 +56,7 @@ func (e *NoIdentityError) Error() string {
 
 // Hint says what to type.
 func (e *NoIdentityError) Hint() string {
-	if e.Host == "codex" { // its sandbox hides the processes above
+	if e.Box {
 		return "call the tool tutti_receive, tutti_send or tutti_reply, or " + e.flag()
 	}
 	return e.flag()
@@ -137,7 +138,8 @@ func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 		if err != nil {
 			return nil, err
 		}
-		return nil, &NoIdentityError{Host: host, Who: who}
+		_, seen := f.AgentProcess()
+		return nil, &NoIdentityError{Host: host, Who: who, Box: !seen && f.env(envCodex) != ""}
 	}
 	return k.person(ctx, f, a.Peek, now)
 }
