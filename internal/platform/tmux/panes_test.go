@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -270,5 +271,21 @@ func TestOutputThatOthersHold(t *testing.T) {
 				t.Errorf("after %s: %d bytes, want %d; %v", time.Since(begin), len(out), len(c.want), err)
 			}
 		})
+	}
+}
+
+// TestHangs: a server that does not answer is given up after the limit, although it holds the pipes of the client that asked.
+func TestHangs(t *testing.T) {
+	t.Parallel()
+	w := empty(t)
+	p := w.make(Spec{Name: "a", Owner: "y"})
+	if err := syscall.Kill(p.Server, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(p.Server, syscall.SIGCONT)
+	began := time.Now()
+	_, err := w.Panes(t.Context())
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > Limit+Limit/2 {
+		t.Errorf("after %s: %v", took, err)
 	}
 }

@@ -64,6 +64,10 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 	out, said := &limited{max: maxOutput}, &limited{max: maxErrors, drop: true}
 	cmd := exec.CommandContext(ctx, program, append(how.Args, args...)...)
 	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = how.Env, how.Dir, how.Stdin, out, said, linger
+	cmd.Cancel = func() error {
+		cmd.WaitDelay = time.Millisecond // a server that hangs holds the pipes of a client that was killed, and whatever still comes is too late
+		return cmd.Process.Kill()
+	}
 	err = cmd.Run()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // what it has written is there
 		return out.buf.Bytes(), nil

@@ -35,6 +35,7 @@ import (
 //	stuck                Escape does not close the dialog
 //	ignore-hup           it goes on without a terminal
 //	ignore-term          and when it is asked to end
+//	saves                when its terminal goes it takes three seconds to write the file "saved"
 //	slow-exit            it takes a while to end
 //	never-exit           its exit command does nothing
 //	daemon               it starts a program that leaves parent, group, session and terminal
@@ -113,6 +114,16 @@ func (a *badAgent) start(attr *syscall.SysProcAttr, modes string, argv ...string
 }
 
 func (a *badAgent) run() int {
+	if a.has("saves") {
+		gone := make(chan os.Signal, 1)
+		signal.Notify(gone, syscall.SIGHUP)
+		go func() {
+			<-gone
+			time.Sleep(3 * time.Second)
+			a.write("saved", "yes")
+			os.Exit(0)
+		}()
+	}
 	if a.has("ignore-hup") {
 		signal.Ignore(syscall.SIGHUP)
 	}
@@ -180,7 +191,7 @@ func (a *badAgent) screen() {
 	for {
 		n, err := os.Stdin.Read(buf)
 		if err != nil || n == 0 { // the terminal is gone
-			if !a.has("ignore-hup") {
+			if !a.has("ignore-hup") && !a.has("saves") {
 				a.exit()
 			}
 			time.Sleep(time.Hour) // an empty select is a deadlock to a program without C
@@ -282,6 +293,7 @@ func (r *rig) manager() *Manager {
 			return nil
 		},
 	})
+	m.closes = 500 * time.Millisecond
 	m.clear = 2 * time.Second // loaded machines draw slowly
 	m.starts = 0              // most test agents begin no turn
 	return m

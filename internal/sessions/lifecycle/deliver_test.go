@@ -193,6 +193,35 @@ func TestDeliverTakesBack(t *testing.T) {
 	}
 }
 
+// TestDeliverTellsOnce: why a prompt waits is told when it changes, and not again and again.
+func TestDeliverTellsOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	row := r.begin("api", "types,trust")
+	o := r.m.o
+	var told []string
+	o.Tell = func(line string) { told = append(told, line) }
+	m := New(o)
+	m.tells = 300 * time.Millisecond
+	err := m.DeliverWithin(t.Context(), "api", "hello", 2*time.Second)
+	r.wants(err, Refused, "its prompt was not given within 2s")
+	if len(told) != 1 || !strings.Contains(told[0], "whether this folder is trusted") {
+		t.Errorf("it was told %q", told)
+	}
+	told = nil
+	pane, err := r.srv.Find(t.Context(), "api")
+	if err != nil || pane.PID != row.Pane.PID {
+		t.Fatal(err)
+	}
+	r.tmux("send-keys", "-t", "=api:", "Enter")
+	r.tmux("send-keys", "-t", "=api:", "-l", "mine")
+	err = m.DeliverWithin(t.Context(), "api", "hello", 2*time.Second)
+	r.wants(err, Refused, "its prompt was not given within 2s")
+	if len(told) != 1 || !strings.Contains(told[0], "somebody has begun to type") {
+		t.Errorf("it was told %q", told)
+	}
+}
+
 func TestDeliverHalted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -78,6 +78,8 @@ type Manager struct {
 	at     func(step string) // called between two steps; nil but in tests
 	clear  time.Duration     // how long a question may take to go after Escape; clearLimit but in tests
 	starts time.Duration     // how long an agent may take to begin its turn after a prompt; startsIn but in tests
+	closes time.Duration     // closeGrace but in tests
+	tells  time.Duration     // tellsAfter but in tests
 }
 
 // New returns the manager of a registry.
@@ -94,7 +96,7 @@ func New(o Options) *Manager {
 	if o.Tell == nil {
 		o.Tell = func(string) {}
 	}
-	return &Manager{o: o, clear: clearLimit, starts: startsIn}
+	return &Manager{o: o, clear: clearLimit, starts: startsIn, closes: closeGrace, tells: tellsAfter}
 }
 
 // Registry returns the registry whose sessions it manages.

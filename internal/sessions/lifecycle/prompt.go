@@ -23,7 +23,7 @@ const (
 	pastedIn    = 10 * time.Second // within which a paste is seen; pasting once more too early would double it
 	takenIn     = 20 * time.Second // within which a program that does something else comes back to it
 	onceMore    = 1500 * time.Millisecond
-	tellsEvery  = 10 * time.Second
+	tellsAfter  = 10 * time.Second
 	longWait    = 5 * time.Second        // after which a screen is looked at less often
 	manyBytes   = 32 << 10               // of a paste, for which one more second is given
 	startsIn    = 3 * time.Second        // within which an agent begins its turn; a command of its program begins none
@@ -232,7 +232,7 @@ func roundedSince(t time.Time) string { return time.Since(t).Round(100 * time.Mi
 
 // ready waits until a line can be typed.
 func (b *begin) ready(ctx context.Context, limit time.Duration) error {
-	free, told, next := 0, "", time.Now().Add(tellsEvery)
+	free, told, next := 0, "", time.Now().Add(b.m.tells)
 	slow := time.Now().Add(longWait)
 	var halted error
 	err := b.until(ctx, limit, func() bool {
@@ -245,10 +245,10 @@ func (b *begin) ready(ctx context.Context, limit time.Duration) error {
 				pause(ctx, 3*lookEvery) // what is under way there takes as long as it takes
 			}
 		}
-		state := b.state()
-		if d := Dialog(b.seen); d != "" && d != told && !b.seen.Guess || time.Now().After(next) {
+		// What it certainly asks is told at once, everything else when it stays so; each once, until it changes.
+		if state := b.state(); state != told && (Dialog(b.seen) != "" && !b.seen.Guess || time.Now().After(next)) {
 			b.m.o.Tell(fmt.Sprintf("session %s: the prompt waits: %s (%s)", b.row.Name, state, b.attach()))
-			told, next = d, time.Now().Add(tellsEvery)
+			told, next = state, time.Now().Add(b.m.tells)
 		}
 		return free >= looksFree
 	})

@@ -762,3 +762,15 @@ func TestStopRemains(t *testing.T) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 }
+
+// TestStopSaves: a program that saves what it has when its terminal goes is given time for that, also with a short grace.
+func TestStopSaves(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	row := r.begin("one", "busy,ignore-term,saves")
+	out, err := New(r.m.o).Stop(t.Context(), StopRequest{Session: "one", Grace: 300 * time.Millisecond})
+	if err != nil || !slices.Equal(out.Steps, []string{StepTerm, StepKill}) || !r.wrote("one", "saved") {
+		t.Errorf("%v, %q, saved: %v", err, out.Steps, r.wrote("one", "saved"))
+	}
+	r.nothing(&row)
+}

@@ -20,7 +20,8 @@ const (
 	drawLimit  = time.Second            // for a program that rests to draw what was typed, and to say of itself that it rests: on a busy machine 300 ms were too few
 	enterPause = 40 * time.Millisecond  // between what is typed and Enter: one program took an Enter after 0 ms for a part of the text, and none after 20
 	ownAccord  = 300 * time.Millisecond // for what a program has started to end after it
-	restGrace  = 2 * time.Second        // for that to end after SIGTERM, and for the program to end when its terminal goes
+	restGrace  = 2 * time.Second        // for that to end after SIGTERM
+	closeGrace = 5 * time.Second        // for the program to end when its terminal goes, or what the user gives it if that is longer
 	killLimit  = 3 * time.Second        // for the system to end what was killed
 	killRounds = 4                      // looks for what was started while the rest was killed
 )
@@ -238,7 +239,7 @@ func (s *stopping) close(ctx context.Context) error {
 	for _, p := range s.alive() {
 		all = append(all, p.ID)
 	}
-	allGone(ctx, min(s.grace(), restGrace), all...)
+	allGone(ctx, max(s.m.closes, s.q.Grace), all...)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -328,3 +328,33 @@ func (s *slowly) Deliver(ctx context.Context, session, text string) error {
 	<-s.goOn
 	return s.Deliverer.Deliver(ctx, session, text)
 }
+
+// A monitor that subscribes listens to jobs that are made later, too, and tells the broker what is reported of them.
+func TestRelayFollowsBook(t *testing.T) {
+	t.Parallel()
+	b, _ := relayBook(t)
+	a := newAir()
+	r := relay(t, b, a)
+	if err := r.begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	heard := make(chan struct{}, 100)
+	stop := followInto(t.Context(), b, r, func() { heard <- struct{}{} }, func(err error) { t.Log(err) })
+	defer stop()
+	var j *job.Job
+	a.until(t, "the new job", func() bool {
+		if j == nil {
+			var err error
+			if j, err = b.Register(t.Context(), job.Order{Prompt: "later"}); err != nil {
+				t.Error(err)
+				return true
+			}
+		}
+		return slices.Contains(a.topics, j.Topic())
+	})
+	reports(t, b, j.ID, "started", "it began")
+	a.until(t, "its report", func() bool {
+		return slices.ContainsFunc(a.said, func(s string) bool { return strings.Contains(s, "it began") })
+	})
+	<-heard
+}

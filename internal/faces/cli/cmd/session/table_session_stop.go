@@ -40,7 +40,7 @@ never reaches them. --here restricts both to this folder. Below an agent CLI, --
 
 It begins with the step that loses least. If the agent CLI certainly waits for input, it types its exit command. If a
 question is open, or may be, it presses Escape and never Enter, which would answer yes. Then it sends SIGTERM, ends
-the tmux session, and kills what is left. It finds processes that left the terminal by the variable TUTTI_SESSION. It
+the tmux session, and after 5 s, or --grace if that is longer, kills what is left. It finds processes that left the terminal by the variable TUTTI_SESSION. It
 names what cannot be ended; the exit status is then 7.
 
 --purge-conversation deletes the transcript of the session where the agent CLI keeps it, and prints what it deleted.
