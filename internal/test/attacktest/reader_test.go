@@ -76,7 +76,7 @@ func (h *home) see(id string, sights []sight) (faults []string) {
 		if s.below {
 			out, status = h.runBelow(args)
 		} else {
-			out, status = h.runWith(s.stdin, nil, "tutti", args...)
+			out, status = h.runWith(strings.ReplaceAll(s.stdin, "NEGO", id), nil, "tutti", args...)
 		}
 		h.Logf("tutti %s: exit status %d\n%s", strings.Join(args, " "), status, out)
 		fault := func(format string, a ...any) {

@@ -45,6 +45,7 @@ func standing(id string, s *negotiation.Standing, most int) *canonjson.Object {
 	o.Str("state", string(s.State))
 	o.Opt("why", termsafe.Cut(s.Why, maxWord))
 	o.Opt("remark", termsafe.Cut(s.Note, maxWord))
+	o.Str("opened", opened(s))
 	o.Int("entries", int64(s.Entries))
 	o.Int("offers", int64(s.Total))
 	if r := s.Record; r != nil {
@@ -82,12 +83,23 @@ func standing(id string, s *negotiation.Standing, most int) *canonjson.Object {
 	return &o
 }
 
+// opened says whose word the terms are.
+func opened(s *negotiation.Standing) string {
+	switch {
+	case s.Opening == nil && s.Lost:
+		return "not known: see the remark"
+	case s.Opening == nil:
+		return "without a seal: no one has signed the terms"
+	}
+	return "by " + name(s.Opening.By) + ", who has signed the terms"
+}
+
 // offered says which artifact was offered. Its text is shown only when it is asked for: it is that of a peer.
 func offered(f *negotiation.Offered) []byte {
 	var o canonjson.Object
 	o.Str("artifactHash", f.Hash)
 	o.Opt("kind", word(f.Kind))
-	o.Str("by", word(string(f.By)))
+	o.Str("by", name(f.By))
 	o.Int("entry", int64(f.Index))
 	o.Str("at", word(f.CreatedAt))
 	o.Opt("baseArtifactHash", word(f.Base))
@@ -131,7 +143,7 @@ func (v *server) turn(id string, s *negotiation.Standing, own address.Instance) 
 func judgement(j negotiation.Judgement) []byte {
 	var o canonjson.Object
 	o.Int("entry", int64(j.Index))
-	o.Str("by", word(string(j.By)))
+	o.Str("by", name(j.By))
 	o.Str("code", j.Code)
 	o.Str("why", termsafe.Cut(printable(j.Why), maxWord))
 	o.Bool("counts", j.Counts)
@@ -277,6 +289,7 @@ func (c *call) verified(ctx context.Context, id string) (*canonjson.Object, erro
 	if len(v.Problems) > 0 {
 		o.Str("problems", termsafe.Cut(printable(strings.Join(v.Problems, "; ")), maxError))
 	}
+	o.Strs("unknown", v.Untold)
 	rows := numbered(v.Entries, func(j negotiation.Judgement) string { return j.ID }, judgement)
 	return c.page(&o, "judged", "it is too long to be shown", rows)
 }

@@ -127,7 +127,7 @@ func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation,
 	who, err := full.TellMatter(ctx, c.deals(), c.office, from, negotiation, id)
 	told := make([]string, len(who))
 	for n, i := range who {
-		told[n] = word(string(i))
+		told[n] = name(i)
 	}
 	return told, err
 }

@@ -108,7 +108,7 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 	o, err := c.leases(all)
 	if len(elsewhere) > 0 && err == nil {
 		l := elsewhere[0]
-		o.Str("warning", word(string(l.Holder))+" has reserved the same in another worktree: "+word(l.Path)+"; agree on who changes it")
+		o.Str("warning", name(l.Holder)+" has reserved the same in another worktree: "+word(l.Path)+"; agree on who changes it")
 	}
 	return o, err
 }

@@ -286,7 +286,7 @@ const maxShown = 20
 func shortened(all []address.Instance) []string {
 	out := make([]string, 0, min(len(all), maxShown))
 	for _, i := range all[:min(len(all), maxShown)] {
-		out = append(out, word(string(i)))
+		out = append(out, name(i))
 	}
 	return out
 }
@@ -327,7 +327,7 @@ func (c *call) inDeal(err error) error {
 		}
 		return c.refuse(fmt.Sprintf(`look at it with %[5]s, then rebase: %[2]s {"negotiationId":%[1]s,"instance":%[3]s,"artifact":…,"baseArtifactHash":"%[4]s"}`,
 			canonjson.AppendString(nil, termsafe.Cut(id, maxWord)), c.tool, canonjson.AppendString(nil, string(stale.By)), stale.Latest.Hash, look),
-			"stale: the latest offer is %s (entry %d, by %s), and this one answers %s", stale.Latest.Hash, stale.Latest.Index, word(string(stale.Latest.By)), termsafe.Cut(stale.Given, maxWord))
+			"stale: the latest offer is %s (entry %d, by %s), and this one answers %s", stale.Latest.Hash, stale.Latest.Index, name(stale.Latest.By), termsafe.Cut(stale.Given, maxWord))
 	}
 	return err
 }

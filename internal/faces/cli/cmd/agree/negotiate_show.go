@@ -77,7 +77,7 @@ func opened(s *negotiation.Standing) string {
 	case s.Opening == nil && s.Lost:
 		return "not known: see above"
 	case s.Opening == nil:
-		return "without a seal: nobody has signed the terms"
+		return "without a seal: no one has signed the terms"
 	}
 	return "by " + kit.Name(s.Opening.By) + ", who has signed the terms"
 }
