@@ -49,7 +49,7 @@ var openings = []attack{
 			h.setLines(half, h.bare(h.lines(half)[1:]))
 			h.add(half, entry{by: bob, typ: "event", body: without(h.signatureOf(other, bob), "context")})
 		},
-		sights: []sight{verify(invalid, "it was written anew"), show("! .*it was written anew", "opened +without a seal")},
+		sights: []sight{verify(invalid, "it was written anew"), show("! .*it was written anew", "opened +not known: see above")},
 	},
 	{
 		class: "opening", name: "taken away, before the first look", on: half,
