@@ -28,6 +28,7 @@ var haltLines = map[string]string{
 	"comms compose":          "--conversation c --title x --type request --body y --out OTHER",
 	"comms farewell":         "--project notes bye",
 	"comms init":             "web",
+	"comms peer":             "add laptop eva@laptop.example",
 	"comms poll":             "--project notes",
 	"comms recv":             "FILE",
 	"comms retry":            "",

@@ -8,6 +8,7 @@ import (
 	"tutti/internal/app/config"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/halt"
 )
 
 // fromFlag names the project that sends.
@@ -19,6 +20,9 @@ func senderOf(c *kit.Call, o *exchange.Service, set *config.Comms) (slug string,
 	slug, p, err = o.Sender(c.Text("from"), env, c.App.WorkDir(), set.Sender)
 	if err != nil || c.Under != kit.Tutti || p.Path != "" {
 		return slug, p, err
+	}
+	if err := halt.Check("send to " + c.Arg(0)); err != nil {
+		return "", p, err // the switch comes first
 	}
 	hint := "tutti comms init NAME makes a project"
 	if all, err := o.Projects(); err == nil && len(all) > 0 {
