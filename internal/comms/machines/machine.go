@@ -75,7 +75,7 @@ func (e *AddressError) Hint() string {
 		_, project, _ := strings.Cut(e.Address, ".")
 		return fmt.Sprintf("did you mean %s.%s?", e.Near[0], project)
 	case e.Code == UnknownMachine:
-		return "machines stand in peers.toml; \"local\" means this one"
+		return "tutti comms peer add " + e.Machine + " USER@HOST adds a machine; \"local\" means this one"
 	}
 	return "write MACHINE.PROJECT, such as local.notes"
 }

@@ -19,7 +19,9 @@ type peerJSON struct {
 	Path      string `json:"path"`
 	Reachable bool   `json:"reachable"`
 	Error     string `json:"error,omitempty"`
-	Next      string `json:"next"`
+	Next      string `json:"next,omitempty"`
+
+	Trust *trustJSON `json:"trust,omitempty"` // with --trust
 }
 
 // runCommsPeer writes another machine into the list of peers and connects to it once. Where messages go is for the user to say.
@@ -68,21 +70,43 @@ func runCommsPeer(ctx context.Context, c *kit.Call) error {
 	default:
 		r.Reachable = true
 	}
+	trust := c.On("trust")
+	if trust && r.Reachable {
+		r.Next = ""
+	}
+	if !c.JSON {
+		showPeer(c, &r)
+	}
+	switch {
+	case trust && !r.Reachable:
+		err = &kit.Fault{Code: kit.ExitUsage} // all is said
+	case trust:
+		var key trustJSON
+		key, err = trustMachine(ctx, c, o, h.Name)
+		r.Trust = &key
+	default:
+		err = nil
+	}
 	if c.JSON {
 		c.Emit(kit.Marshal(r))
-		return nil
 	}
-	where := c.App.Shown(path)
-	if added {
-		c.Line(kit.Clean(h.Name + " is in " + where))
+	return err
+}
+
+// showPeer says whether the machine is in the list and answers, and what to type next.
+func showPeer(c *kit.Call, r *peerJSON) {
+	where := c.App.Shown(r.Path)
+	if r.Added {
+		c.Line(kit.Clean(r.Machine + " is in " + where))
 	} else {
-		c.Line(kit.Clean(h.Name + " was in " + where + " already"))
+		c.Line(kit.Clean(r.Machine + " was in " + where + " already"))
 	}
 	if r.Reachable {
 		c.Line(c.Paint(kit.Green, "✓") + " it answers")
 	} else {
 		c.Prose(c.Paint(kit.Yellow, "⚠")+" ", 2, "it does not answer: "+kit.Clean(r.Error))
 	}
-	c.Line("next: " + kit.Clean(r.Next))
-	return nil
+	if r.Next != "" {
+		c.Line("next: " + kit.Clean(r.Next))
+	}
 }

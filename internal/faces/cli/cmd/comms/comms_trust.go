@@ -30,26 +30,34 @@ func runCommsTrust(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	k, err := o.FetchKey(ctx, c.Arg(0))
-	if err != nil {
-		return kit.GeneralFault(err)
+	r, err := trustMachine(ctx, c, o, c.Arg(0))
+	if err == nil && c.JSON {
+		c.Emit(kit.Marshal(r))
 	}
-	r := trustJSON{Machine: k.Machine, Before: k.Known, Trusted: k.Known}
+	return err
+}
+
+// trustMachine does that for one machine, and says how it went where no JSON is asked for.
+func trustMachine(ctx context.Context, c *kit.Call, o *exchange.Service, machine string) (r trustJSON, err error) {
+	k, err := o.FetchKey(ctx, machine)
+	if err != nil {
+		return r, kit.GeneralFault(err)
+	}
+	r = trustJSON{Machine: k.Machine, Before: k.Known, Trusted: k.Known}
 	for _, key := range k.Keys {
 		r.Keys = append(r.Keys, trustKeyJSON{key.Fingerprint, key.Users})
 	}
 	if !k.Known {
 		if err := confirmKey(c, k); err != nil {
-			return err
+			return r, err
 		}
 		if err := o.ImportKey(ctx, k); err != nil {
-			return kit.FailIO(kit.HintOf(err), err, "trust")
+			return r, kit.FailIO(kit.HintOf(err), err, "trust")
 		}
 		r.Trusted = true
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(r))
-		return nil
+		return r, nil
 	}
 	if k.Known {
 		showKeys(c, k)
@@ -61,7 +69,7 @@ func runCommsTrust(ctx context.Context, c *kit.Call) error {
 	if o.Signers().Present() {
 		c.Remark("whose key may sign for which project stands in %s; add this one there", kit.Clean(c.App.Shown(o.SignersPath())))
 	}
-	return nil
+	return r, nil
 }
 
 // confirmKey shows a key and asks whether it is the right one.
