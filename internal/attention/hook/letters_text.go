@@ -112,6 +112,10 @@ func (w *writer) taken(p *overview.Project, m *overview.Message, j *exchange.Jud
 		b.WriteString("answer with one query at sequence " + strconv.Itoa(j.Reply.Sequence) + ": " + short(j.Reply.Text, maxNotice) + "\n")
 		return b.String()
 	}
+	if c := p.Conversation(m.Name); j.Message.Type == protocol.Release && c != nil && c.Open {
+		b.WriteString(protocol.SendWarning(protocol.WarnReleaseByReceiver) + "\n")
+		return b.String()
+	}
 	b.WriteString(rule(j.Message.Type, sender) + "\n")
 	return b.String()
 }

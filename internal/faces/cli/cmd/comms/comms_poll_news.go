@@ -58,8 +58,8 @@ func (p *poll) answerOnce() {
 	for i := len(p.news) - 1; i >= 0; i-- {
 		n := &p.news[i]
 		id := n.judged.Message.Conversation
-		if n.judged.Word != protocol.Process || answered[id] {
-			continue
+		if n.judged.Word != protocol.Process || answered[id] || n.judged.Message.Type == protocol.Release {
+			continue // nothing answers a release, whether it ends the conversation or is by who may not
 		}
 		answered[id] = true
 		flags, works := protocol.AnswerWith(n.judged.Message.Type), n.judged.Message.Type == protocol.Request

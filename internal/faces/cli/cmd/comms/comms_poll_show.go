@@ -208,6 +208,9 @@ func (p *poll) showNews(n *pollNews) {
 	}
 	if n.talk != nil {
 		c.Line("  " + kit.Clean(n.talk.Line()) + releasedWords(n.talk))
+		if j.Message.Type == protocol.Release && n.talk.Open {
+			c.Prose("  note: ", 8, protocol.SendWarning(protocol.WarnReleaseByReceiver))
+		}
 	}
 	if n.say != "" {
 		c.Prose("  say: ", 7, kit.Clean(n.say))
