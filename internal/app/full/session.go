@@ -3,8 +3,10 @@ package full
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
+	"os"
 	"strings"
 	"time"
 
@@ -13,8 +15,10 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/job"
+	"tutti/internal/sessions/job/mqtt"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
 	"tutti/internal/store"
@@ -47,11 +51,49 @@ func SessionJobs(workspace, dir string) func(ctx context.Context, id, event, det
 				over, err = b.Session(ctx, id, job.Kind(event), detail)
 			}
 		}
-		if over {
+		switch {
+		case over:
 			return lifecycle.ErrJobOver
+		case err != nil || !job.Kind(event).Terminal():
+			return err
 		}
-		return err
+		return tellBroker(ctx, b, id)
 	}
+}
+
+// brokerTime is how long a broker may take to hear that a job has ended: a stop waits for it.
+const brokerTime = 3 * time.Second
+
+// tellBroker tells the broker that is configured, if there is one, what it was not told of a job. While everything is halted nobody is spoken
+// to: the next one who watches or publishes does it.
+func tellBroker(ctx context.Context, b *job.Book, id string) error {
+	broker, err := job.BrokerOf(b.Workspace, os.Getenv)
+	if errors.Is(err, job.ErrNoBroker) || halt.Check("publish events of job "+id) != nil {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, brokerTime)
+	defer stop()
+	var net job.Network
+	if err == nil {
+		net, err = DialBroker(ctx, broker)
+	}
+	if err == nil {
+		_, err = b.Flush(ctx, id, net)
+		err = errors.Join(err, net.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("it is in the log, and the broker is told later: %w", err)
+	}
+	return nil
+}
+
+// DialBroker connects to the broker that is told of jobs.
+var DialBroker = func(ctx context.Context, b job.Broker) (job.Network, error) {
+	c, err := mqtt.Dial(ctx, b)
+	if err != nil {
+		return nil, err // not c: a nil one would be a network
+	}
+	return c, nil
 }
 
 // conversationOf stands for the conversation of a session as long as its program has not chosen one.

@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/fast"
@@ -291,7 +292,7 @@ func waits(pid int) bool {
 func testJobTools() session.JobTools {
 	dir := os.Getenv("TUTTI_TEST_JOBS")
 	if dir == "" {
-		return session.JobTools{Dial: session.DialBroker}
+		return session.JobTools{Dial: full.DialBroker}
 	}
 	return session.JobTools{Deliver: jobtest.File(filepath.Join(dir, "typed")), Dial: func(context.Context, job.Broker) (job.Network, error) {
 		if _, err := os.Stat(filepath.Join(dir, "down")); err == nil {

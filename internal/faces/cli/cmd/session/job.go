@@ -9,7 +9,6 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/job"
-	"tutti/internal/sessions/job/mqtt"
 )
 
 // A JobTools is what jobs need beyond files.
@@ -21,16 +20,7 @@ type JobTools struct {
 }
 
 // JobToolsOf returns those of this program. Tests have their own.
-var JobToolsOf = func() JobTools { return JobTools{Dial: DialBroker} }
-
-// DialBroker connects to the broker that is told of jobs.
-func DialBroker(ctx context.Context, b job.Broker) (job.Network, error) {
-	c, err := mqtt.Dial(ctx, b)
-	if err != nil {
-		return nil, err // not c: a nil one would be a network
-	}
-	return c, nil
-}
+var JobToolsOf = func() JobTools { return JobTools{Dial: full.DialBroker} }
 
 // deliverer types into the sessions of the workspace that has the jobs.
 func (p *JobTools) deliverer(c *kit.Call, b *job.Book) (job.Deliverer, error) {

@@ -86,7 +86,11 @@ func runJobSubmit(ctx context.Context, c *kit.Call, b *job.Book) error {
 		w.connect(ctx, o.Broker, j) // before anybody begins, so that nothing is missed
 	}
 	if o.Session != "" {
-		d, err := p.deliverer(c, b)
+		err := errors.Join(startFor(ctx, c, b, o.Session, o.Agent), startFor(ctx, c, b, o.ReviewerSession, o.Reviewer))
+		var d job.Deliverer
+		if err == nil {
+			d, err = p.deliverer(c, b)
+		}
 		if err == nil {
 			_, err = b.HandOver(ctx, j.ID, d, o.Submitter)
 		}

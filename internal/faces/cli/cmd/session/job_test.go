@@ -1,9 +1,11 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"tutti/internal/app/full"
@@ -37,6 +39,37 @@ func TestTellJob(t *testing.T) {
 		}
 		if got, err := b.Get(j.ID); err != nil || got.Status != job.StatusError || got.Detail != "stopped by operator" {
 			t.Errorf("%+v: %+v %v", c, got, err)
+		}
+	}
+}
+
+// The broker hears at once that a job ended with its session, and one that is away holds nothing up.
+func TestTellBrokerOfTheEnd(t *testing.T) {
+	ws := t.TempDir()
+	if err := os.WriteFile(filepath.Join(ws, ".env"), []byte("MQTT_BROKER=127.0.0.1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b, _, err := job.At(ws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAir()
+	before := full.DialBroker
+	full.DialBroker = func(ctx context.Context, _ job.Broker) (job.Network, error) { return a.dial(ctx) }
+	t.Cleanup(func() { full.DialBroker = before })
+	for _, away := range []bool{false, true} {
+		a.away = away
+		a.said = nil
+		j, err := b.Register(t.Context(), job.Order{Prompt: "p"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = full.SessionJobs(ws, ws)(t.Context(), j.ID, "error", "stopped by operator")
+		if got := strings.Join(a.said, "\n"); away == (err == nil) || away != (got == "") || !away && !strings.Contains(got, "stopped by operator") {
+			t.Errorf("away %v: %v, the broker heard %q", away, err, got)
+		}
+		if got, err := b.Get(j.ID); err != nil || got.Status != job.StatusError {
+			t.Errorf("away %v: %+v %v", away, got, err)
 		}
 	}
 }

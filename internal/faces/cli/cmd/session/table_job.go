@@ -42,6 +42,8 @@ var JobVerbs = []kit.Verb{
 		Does: `Makes a job: a record in .hermes/jobs of the folder where you are, and a log beside it, in which everything stands that is
 heard of the job. It waits until an agent takes it with tutti job claim, which prints it with a few lines that say how the agent
 reports. With --agent-session the same is typed into that session; a program that cannot type says so, and makes no job.
+A session that does not run is started first: one of the registry goes on with its own conversation, and a new one
+starts the agent CLI of --agent.
 
 With --wait what comes is printed, as by tutti job watch, and the exit status says how it ended. Times count from the moment at
 which somebody works on it, by the clock of this machine; a job that runs out of time while somebody follows it ends with the error
