@@ -370,7 +370,7 @@ func TestPromptNotFree(t *testing.T) {
 	r.never("approved")
 	r.never("submitted")
 	_, err = m.Create(t.Context(), CreateRequest{Agent: "custom", Name: "b", Argv: []string{"cat"}, Prompt: "x"})
-	r.wants(err, Refused, "its screen is not known")
+	r.wants(err, Refused, "tutti types only into Claude Code")
 }
 
 // TestPromptHalted: a halt that comes while the program starts keeps the prompt back.

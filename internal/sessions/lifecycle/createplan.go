@@ -88,7 +88,7 @@ func (c *creation) kind() error {
 	c.b = &begin{m: c.m, verb: VerbCreate, kind: d}
 	if (c.q.Prompt != "" || c.q.Typed) && d.Life.Screen == nil {
 		return &Error{
-			Kind: Refused, Session: c.q.Name, Text: "its screen is not known, so nobody can tell when something may be typed into " + d.Title,
+			Kind: Refused, Session: c.q.Name, Text: typesOnly,
 			Next: "begin it without a prompt, or give that as an argument behind --",
 		}
 	}

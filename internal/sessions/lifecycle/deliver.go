@@ -46,6 +46,9 @@ func (m *Manager) DeliverWithin(ctx context.Context, name, text string, limit ti
 	return b.deliver(ctx, text, limit)
 }
 
+// typesOnly is why nothing is typed into another program: its screen does not tell what it does.
+const typesOnly = "tutti types only into Claude Code, Codex, Gemini CLI and opencode"
+
 // typable is nil for a text that can be typed as it is.
 func typable(name, text string) error {
 	switch {
@@ -83,7 +86,7 @@ func (m *Manager) visit(ctx context.Context, name string) (*begin, error) {
 	b := &begin{m: m, row: r, visit: true, at: m.o.Now()}
 	var known bool
 	if b.kind, known = driver.Kind(r.Kind()); !known || b.kind.Life.Screen == nil {
-		return nil, &Error{Kind: Refused, Session: name, Text: "its screen is not known, so nobody can tell when something may be typed into " + r.Kind()}
+		return nil, &Error{Kind: Refused, Session: name, Text: typesOnly}
 	}
 	s := observe.Look(ctx, &r)
 	switch s.State {

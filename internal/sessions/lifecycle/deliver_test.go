@@ -94,7 +94,7 @@ func TestDeliverNot(t *testing.T) {
 		{"nobody", "hello", Refused, "not in the registry"},
 		{"done", "hello", Refused, "has ended"},
 		{"mine", "hello", NotTheOne, "not what the registry says"},
-		{"any", "hello", Refused, "screen is not known"},
+		{"any", "hello", Refused, "tutti types only into Claude Code, Codex, Gemini CLI and opencode"},
 	} {
 		r.wants(r.m.Deliver(t.Context(), c.session, c.text), c.kind, c.part)
 		if r.wrote(c.session, "submitted") {

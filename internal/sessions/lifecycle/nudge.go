@@ -33,7 +33,7 @@ func (m *Manager) Nudge(ctx context.Context, s *presence.Session, servers []tmux
 	}
 	kind, ok := driver.Kind(observe.ProgramOf(s))
 	if !ok || kind.Life.Screen == nil {
-		return &Error{Kind: Refused, Session: name, Text: "its screen is not known, so nobody can tell when something may be typed into " + observe.ProgramOf(s)}
+		return &Error{Kind: Refused, Session: name, Text: typesOnly}
 	}
 	pane, server, err := livingPane(ctx, s, servers)
 	if err != nil {

@@ -45,7 +45,7 @@ func TestReach(t *testing.T) {
 		"closed":             {s(func(s *presence.Session) { s.State = presence.Closed }), text, "no pane of this machine"},
 		"another pane":       {s(func(s *presence.Session) { s.Launch.Tmux.Pane = "%9999" }), text, "not seen to run"},
 		"another process":    {s(func(s *presence.Session) { s.PID = 1; s.StartedAt = "2020-01-01T00:00:00.000Z" }), text, "not seen to run"},
-		"an unknown program": {s(func(s *presence.Session) { s.Host = "custom"; s.Instance = "custom:x:1" }), text, "screen is not known"},
+		"an unknown program": {s(func(s *presence.Session) { s.Host = "custom"; s.Instance = "custom:x:1" }), text, "tutti types only into Claude Code"},
 	} {
 		within, cancel := context.WithTimeout(t.Context(), time.Minute)
 		err := r.m.Nudge(within, c.s, []tmux.Server{server}, c.text)

@@ -43,6 +43,8 @@ type Resumed struct {
 	Dialog     string
 	Prompted   bool
 	Screen     string
+
+	own bool // its transcript is proven to be its own
 }
 
 // How the conversation was found.
@@ -53,6 +55,23 @@ const (
 	foundLatest = "the newest on disk"
 	foundNoted  = "noted in the registry by another program"
 )
+
+// From says for people where its conversation was found.
+func (r *Resumed) From() string {
+	switch {
+	case r.Found == foundGiven:
+		return "the one that you named"
+	case r.Found == foundHeard:
+		return "its own, from its hooks"
+	case r.Found == foundRow && r.own:
+		return "its own, from the registry"
+	case r.Found == foundRow:
+		return "from the registry"
+	case r.Found == foundLatest:
+		return "the newest of its folder"
+	}
+	return r.Found
+}
 
 // Resume goes on with the conversation of a session whose program has ended. An error of kind Several comes with the candidates.
 func (m *Manager) Resume(ctx context.Context, q ResumeRequest) (*Resumed, error) {
@@ -190,7 +209,7 @@ func (m *Manager) resumable(r *registry.Row, prompt string) (*driver.Driver, err
 			Next: "tutti session create --session " + r.Name,
 		}
 	case prompt != "" && d.Life.Screen == nil:
-		return nil, &Error{Kind: Refused, Session: r.Name, Text: "its screen is not known, so nobody can tell when a prompt may be typed into " + d.Title}
+		return nil, &Error{Kind: Refused, Session: r.Name, Text: typesOnly}
 	}
 	return d, nil
 }

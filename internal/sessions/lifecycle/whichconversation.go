@@ -48,7 +48,7 @@ func (m *Manager) which(ctx context.Context, q ResumeRequest, r *registry.Row, d
 		of = observe.Keeps(d, m.place(r.Pane.Cwd), id)
 	}
 	if of == observe.Kept && (own || q.Unproven) {
-		done.Found = foundRow
+		done.Found, done.own = foundRow, own
 		return id, nil
 	}
 	if own && d.Life.Choose != "" && !q.Latest { // nothing was said in it, and nothing else is its own

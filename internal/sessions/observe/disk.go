@@ -9,28 +9,27 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// onDisk tells whether the conversation of a row is where its program keeps it.
-func (l *looker) onDisk(f *Found) {
-	id := f.Row.Conversation()
-	d, ok := driver.Kind(f.Kind)
+// OnDisk tells whether the conversation of a row is where its program keeps it; Unsaid where that cannot be seen.
+func OnDisk(r *registry.Row, home string, env func(name string) string) registry.Flag {
+	id := r.Conversation()
+	d, ok := driver.Kind(r.Kind())
 	if id == "" || !ok || d.Life.Find.Artefacts == nil {
-		return
+		return registry.Unsaid
 	}
-	dir := f.Row.Pane.Cwd
+	dir := r.Pane.Cwd
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	all := d.Life.Find.Artefacts(driver.Site{Home: l.Home, Dir: dir, Env: l.Env}, id)
+	all := d.Life.Find.Artefacts(driver.Site{Home: home, Dir: dir, Env: env}, id)
 	if len(all) == 0 {
-		return
+		return registry.Unsaid
 	}
-	f.OnDisk = registry.No
 	for _, a := range all {
 		if !a.Folder && isThere(a.Root, a.Path) {
-			f.OnDisk = registry.Yes
-			return
+			return registry.Yes
 		}
 	}
+	return registry.No
 }
 
 // isThere tells whether there is something below a folder that a pattern matches.

@@ -133,7 +133,7 @@ func (l *looker) read(f *Found, r *registry.Row) {
 	if r.Job != "" && l.Job != nil {
 		f.Job = l.Job(r.Job)
 	}
-	l.onDisk(f)
+	f.OnDisk = OnDisk(r, l.Home, l.Env)
 }
 
 // row looks at one session, but not at its screen.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/sessions/registry"
 )
 
@@ -44,6 +45,9 @@ type Reached struct {
 // ErrNever reports that a session has ended and can reach no state that is waited for.
 var ErrNever = errors.New("it has ended")
 
+// ErrBlind reports that tutti cannot tell what the program of a session does while it runs.
+var ErrBlind = errors.New("only --until ended works")
+
 // The pauses between two looks. A state that is read from a screen, or a session that is gone, counts at the second look.
 const (
 	waitEvery = 250 * time.Millisecond
@@ -78,6 +82,9 @@ func (o *Observer) Wait(ctx context.Context, q Wait, rows func(ctx context.Conte
 		for i := range all {
 			now[i] = stateOf(&rep.Sessions[i])
 			sure := rep.Sessions[i].Doing.From == "program" || len(last) == len(now) && last[i].State == now[i].State
+			if f := &rep.Sessions[i]; f.State == Alive && blind(f.Kind) && !slices.Equal(until, []string{StateEnded}) && (!q.Any || len(all) == 1) {
+				return now, fmt.Errorf("%s runs %s; %w", f.Name, programText(f.Kind), ErrBlind)
+			}
 			if now[i].Reached = sure && slices.Contains(until, now[i].State); now[i].Reached {
 				reached++
 			} else if sure && now[i].State == StateEnded {
@@ -101,6 +108,20 @@ func (o *Observer) Wait(ctx context.Context, q Wait, rows func(ctx context.Conte
 			return last, context.Cause(ctx)
 		}
 	}
+}
+
+// blind tells whether nothing shows what a kind of program does.
+func blind(kind string) bool {
+	d, ok := driver.Kind(kind)
+	return !ok || d.Life.Screen == nil && d.Life.Sheet == nil
+}
+
+// programText is a program whose state is not known, for people.
+func programText(kind string) string {
+	if d, ok := driver.Kind(kind); ok && kind != "custom" {
+		return d.Title + ", whose state is not known"
+	}
+	return "a program of your own"
 }
 
 // stateOf is what a session does, in one word.

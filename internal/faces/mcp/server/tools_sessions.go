@@ -69,7 +69,7 @@ func sessionWait(ctx context.Context, c *call) (*canonjson.Object, error) {
 	found, err := (&observe.Observer{Home: home, Env: env}).Wait(waiting, q, rows)
 	out := waited{Reached: err == nil, Sessions: found}
 	switch {
-	case errors.Is(err, observe.ErrNever):
+	case errors.Is(err, observe.ErrNever), errors.Is(err, observe.ErrBlind):
 		out.Note = oneLine(err.Error())
 	case err != nil && !errors.Is(err, errSessionsWaited):
 		return nil, err

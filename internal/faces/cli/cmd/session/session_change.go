@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/agents/driver"
@@ -64,20 +65,26 @@ func sessionSend(ctx context.Context, c *kit.Call, s *sessions) error {
 		if err != nil {
 			return err
 		}
+		var left []string
 		for i := range parts {
 			for _, r := range parts[i].Rows {
 				d, ok := driver.Kind(r.Kind())
 				switch {
 				case r.Status != registry.Running:
 				case !ok || d.Life.Screen == nil:
-					c.Remark("%s is left out: its screen is not known", kit.Clean(r.Name))
+					left = append(left, r.Name)
 				default:
 					all = append(all, target{parts[i].sessions, r.Name})
 				}
 			}
 		}
-		if len(all) == 0 {
-			return kit.Refuse(`"tutti session list" shows them`, "session send: no session runs")
+		switch {
+		case len(all) == 0 && len(left) > 0:
+			return kit.Refuse("", "session send: no running session takes typed text (custom programs are left out)")
+		case len(all) == 0:
+			return kit.Refuse(`"tutti session create" starts one`, "session send: no session runs")
+		case len(left) > 0:
+			c.Remark("left out, because tutti cannot type into them: %s", kit.Clean(strings.Join(left, ", ")))
 		}
 	}
 	found := make([]changed, len(all))
@@ -141,7 +148,11 @@ func sessionRemove(ctx context.Context, c *kit.Call, s *sessions) error {
 	var failed []error
 	for _, name := range names {
 		r, err := m.Remove(ctx, name)
-		one := changed{Name: name, Conversation: r.Conversation(), Worktree: lifecycle.WorktreeOf(&r)}
+		one := changed{Name: name, Worktree: lifecycle.WorktreeOf(&r)}
+		id := r.Conversation()
+		if !missing(c, &r) {
+			one.Conversation = id
+		}
 		one.failed(err)
 		found, failed = append(found, one), append(failed, err)
 		if err != nil || c.JSON {
@@ -149,8 +160,8 @@ func sessionRemove(ctx context.Context, c *kit.Call, s *sessions) error {
 		}
 		c.Line("removed " + kit.Clean(name))
 		var facts [][]string
-		if one.Conversation != "" && r.Mode != "purge" {
-			facts = append(facts, []string{"  conversation", kit.Clean(one.Conversation) + ", kept"})
+		if id != "" && r.Mode != "purge" {
+			facts = append(facts, []string{"  conversation", keptText(c, &r, id)})
 		}
 		if one.Worktree != "" {
 			facts = append(facts, []string{"  worktree", kit.Clean(c.App.Shown(one.Worktree)) + ", kept"})

@@ -149,10 +149,12 @@ func (s *sessions) sayResumed(done *lifecycle.Resumed, err error) {
 		c.Line("tutti session attach " + kit.Clean(done.Name))
 	case err == nil || done.Pane.ID != "" && done.Screen == "":
 		s.sayRuns(&done.Row, &done.Pane, done.Dialog)
-		if done.Anew {
-			c.Remark("its conversation %s had no message, so it starts empty", kit.Clean(done.Row.Conversation()))
-		} else {
-			c.Remark("its conversation %s: %s", kit.Clean(done.Row.Conversation()), done.Found)
+		id := kit.Clean(done.Row.Conversation())
+		switch {
+		case done.Anew && id != "":
+			c.Remark("its conversation %s had no message, so it starts empty", id)
+		case !done.Anew:
+			c.Remark("continues conversation %s (%s)", id, done.From())
 		}
 	}
 }

@@ -259,7 +259,7 @@ func stoppedText(c *kit.Call, out *lifecycle.Stopped) {
 	c.Line(c.Paint(kit.Bold, word+" "+name) + how)
 	var rows [][]string
 	if id := out.Conversation; id != "" && len(out.Deleted) == 0 && out.Row.Mode != "purge" {
-		rows = append(rows, []string{"  conversation", kit.Clean(id) + ", kept"})
+		rows = append(rows, []string{"  conversation", keptText(c, &out.Row, id)})
 	}
 	for _, path := range out.Deleted {
 		rows = append(rows, []string{"  deleted", kit.Clean(c.App.Shown(path))})
@@ -282,6 +282,19 @@ func stoppedText(c *kit.Call, out *lifecycle.Stopped) {
 	}
 	c.Facts(rows)
 	stopNotes(c, out)
+}
+
+// keptText says of the transcript of a session that has ended whether its agent CLI has it.
+func keptText(c *kit.Call, r *registry.Row, id string) string {
+	if missing(c, r) {
+		return kit.Clean(id) + ", missing: its agent CLI has no such transcript"
+	}
+	return kit.Clean(id) + ", kept"
+}
+
+func missing(c *kit.Call, r *registry.Row) bool {
+	home, err := c.App.Home()
+	return err == nil && observe.OnDisk(r, home, os.Getenv) == registry.No
 }
 
 func stopNotes(c *kit.Call, out *lifecycle.Stopped) {

@@ -78,6 +78,8 @@ func sessionWait(ctx context.Context, c *kit.Call, s *sessions) error {
 		c.Rows(rows)
 	}
 	switch {
+	case errors.Is(err, observe.ErrBlind):
+		return kit.Refuse("", "session wait: %s", kit.Clean(err.Error()))
 	case errors.Is(err, errWaited):
 		return kit.BadState("", "session wait: not reached within %s", limit)
 	case errors.Is(err, observe.ErrNever):

@@ -113,8 +113,8 @@ $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
 		Does: `Compares the session registries of this machine with tmux and the running processes: the sessions of this folder, and
 the running ones of other folders. For each session it shows what the registry and tmux say, what the agent does
 (working, idle, asking its user, limited by its provider, dead), the program in front, the folder, the transcript that
-can be resumed, and the job. A word with a question mark is read from the screen, which is a guess. With the name of a
-session it also prints what the agent said last, if its transcript shows that.
+can be resumed, and the job. A word with a question mark is read from the screen, which is a guess; "-" means that
+tutti cannot tell. With the name of a session it also prints what the agent said last, if its transcript shows that.
 
 The last column is "-" if registry and machine agree. A: the registry says running, but the session is gone or its
 agent CLI has ended. B: a session has no entry of its name. C: the agent uses a transcript that the registry does not

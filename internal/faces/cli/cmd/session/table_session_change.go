@@ -18,11 +18,12 @@ var ChangeVerbs = []kit.Verb{
 		},
 		Does: `Waits until all named sessions are in one of the states at the same time, and prints the state of each. waiting is an
 open question: an approval, an answer, or a question at the start. limited is the limit of the provider. A state with
-a question mark is read from the screen; it counts when two looks in a row show it.`,
+a question mark is read from the screen; it counts when two looks in a row show it. Of a program of your own it sees
+only the end: --until ended.`,
 		Wont: "It starts, types and answers nothing. It does not know whether the work is done: an idle agent may have given up.",
 		Examples: `$ tutti session wait api-creator-claude
 $ tutti session wait worker reviewer --any --until idle --for 1h`,
-		Exit: "0 reached; 1 wrong usage, or no such session; 2 not reached in time, or a session has ended and cannot reach it; 3 a file could not be read; 6 sessions of several folders have that name; 130 interrupted",
+		Exit: "0 reached; 1 wrong usage, no such session, or a program whose state is not known; 2 not reached in time, or a session has ended and cannot reach it; 3 a file could not be read; 6 sessions of several folders have that name; 130 interrupted",
 		See:  "session status",
 	},
 	{
