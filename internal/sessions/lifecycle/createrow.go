@@ -57,7 +57,10 @@ func (c *creation) row(dir string) error {
 		r.Server = ""
 	}
 	r.Job = c.q.Job
-	r.StartArgv, r.StartCommand = argv, shown(argv)
+	if edited := c.before != nil && c.taken == whole && c.q.Program == "" && c.before.StartCommand != "" && !madeHere(c.before); !edited { // else the words of whoever wrote it stay
+		r.StartCommand = shown(argv)
+	}
+	r.StartArgv = argv
 	c.b.argv, c.now = argv, r
 	return nil
 }
@@ -69,16 +72,23 @@ func noProgram(session, program string) error {
 // command is what is run, with a conversation that is chosen here where the program lets us.
 func (c *creation) command(r *registry.Row) ([]string, error) {
 	d := c.b.kind
-	same := c.before != nil && c.before.Kind() == d.Name && len(c.before.StartArgv) > 0
+	var before []string // the command of the row
+	if c.before != nil && c.before.Kind() == d.Name && (c.q.Argv == nil || c.q.Program == "") {
+		var err error
+		if before, err = argvOf(c.before); err != nil && c.q.Argv == nil {
+			return nil, err
+		}
+	}
+	same := len(before) > 0
 	c.own = c.q.Argv
 	if c.own == nil && same {
-		_, c.own = commandOf(d, c.before)
+		_, c.own, _ = commandOf(d, c.before)
 		c.taken = whole
 	}
 	program := c.q.Program
 	switch {
 	case program == "" && d.Name == "custom" && c.q.Argv == nil && same:
-		program = c.before.StartArgv[0]
+		program = before[0]
 	case program == "" && d.Name == "custom":
 		if len(c.own) == 0 {
 			return nil, &Error{Kind: Refused, Session: c.q.Name, Text: "it is not said what is to be started", Next: "tutti session create --agent custom -- PROGRAM ARGUMENTS"}
@@ -88,7 +98,7 @@ func (c *creation) command(r *registry.Row) ([]string, error) {
 			program = filepath.Join(c.m.o.Workspace, program) // as a shell takes it
 		}
 	case program == "" && same:
-		if program = c.before.StartArgv[0]; c.taken == "" {
+		if program = before[0]; c.taken == "" {
 			c.taken = programOnly
 		}
 	case program == "":

@@ -47,7 +47,9 @@ func (m *Manager) Fork(ctx context.Context, q ForkRequest) (*Created, []Candidat
 		return nil, nil, &Error{Kind: Nothing, Session: r.Name, Text: "nothing was said in it yet", Next: "tutti session create --agent " + d.Name}
 	}
 	b := &begin{m: m, verb: "fork", kind: d}
-	b.program, b.own = commandOf(d, &r)
+	if b.program, b.own, err = commandOf(d, &r); err != nil {
+		return nil, nil, err
+	}
 	if err := b.vouched(whole, r.Name, r.Pane.Cwd, q.Trust); err != nil {
 		return nil, nil, err
 	}

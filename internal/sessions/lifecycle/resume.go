@@ -116,7 +116,9 @@ func (m *Manager) resume(ctx context.Context, q ResumeRequest, r registry.Row) (
 		r = again
 	}
 	done := &Resumed{Name: r.Name, Row: r}
-	b.program, b.own = commandOf(b.kind, &r)
+	if b.program, b.own, err = commandOf(b.kind, &r); err != nil {
+		return nil, err
+	}
 	if err := b.vouched(whole, r.Name, r.Pane.Cwd, q.Trust); err != nil {
 		return nil, err
 	}
@@ -215,12 +217,13 @@ func (m *Manager) resumable(r *registry.Row, prompt string) (*driver.Driver, err
 }
 
 // commandOf is the program of a row, and the arguments of its user, but for those that say which conversation it was to be.
-func commandOf(d *driver.Driver, r *registry.Row) (program string, own []string) {
-	if len(r.StartArgv) == 0 {
-		return d.Program, nil
+func commandOf(d *driver.Driver, r *registry.Row) (program string, own []string, err error) {
+	argv, err := argvOf(r)
+	if err != nil || len(argv) == 0 {
+		return d.Program, nil, err
 	}
-	own, _, _ = d.Life.Unchosen(ownArgs(&d.Life, r.StartArgv))
-	return r.StartArgv[0], own
+	own, _, _ = d.Life.Unchosen(ownArgs(&d.Life, argv))
+	return argv[0], own, nil
 }
 
 // again writes what is about to be done, and starts the program. When nothing was started the row is as it was.

@@ -118,7 +118,7 @@ func TestResumeAllLeft(t *testing.T) {
 	r.edit("busy", func(row *registry.Row) {
 		row.Intent = &registry.Intent{Verb: VerbStop, Step: "ending", At: m.o.Now(), PID: by.PID, Start: by.Start, Boot: by.Boot}
 	})
-	r.edit("foreign", func(row *registry.Row) { row.StartArgv = []string{"claude", "--settings", "theirs"} })
+	r.edit("foreign", func(row *registry.Row) { row.StartArgv, row.StartCommand = nil, "claude --settings theirs" })
 	all, err := m.ResumeAll(t.Context(), ResumeRequest{})
 	if err != nil {
 		t.Fatal(err)

@@ -102,6 +102,21 @@ func (r *Registry) Change(ctx context.Context, name string, f func(row *registry
 	return row, nil
 }
 
+// A CorruptError says that the YAML as a whole cannot be understood.
+type CorruptError struct {
+	Path string
+	Err  error // a *text.Fault
+}
+
+func (e *CorruptError) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *CorruptError) Unwrap() error { return e.Err }
+
+// Hint says how to get a registry that can be read.
+func (e *CorruptError) Hint() string {
+	return "repair that line, or go back to the version before the last change: " + e.Path + ".bak\n" +
+		"to end a session meanwhile: tutti session stop NAME --force-no-yaml"
+}
+
 var errReadOnly = errors.New("the file may not be written")
 
 // readOnly reports whether an error means that nothing can be written there.
@@ -154,7 +169,7 @@ func (r *Registry) plainRows(ctx context.Context, note string) ([]registry.Row, 
 				return nil, nil, fmt.Errorf("read registry: %w", err)
 			}
 		case fault != nil:
-			return nil, nil, fmt.Errorf("read registry: %s: %w", r.path, fault)
+			return nil, nil, fmt.Errorf("read registry: %w", &CorruptError{Path: r.path, Err: fault})
 		default:
 			doc = read
 		}

@@ -179,7 +179,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 		return errFresh
 	}
 	if fault != nil {
-		return fmt.Errorf("%s: %w", v.r.path, fault)
+		return &CorruptError{Path: v.r.path, Err: fault}
 	}
 	if v.place.linked && len(bytes.TrimSpace(v.text)) > 0 && doc.pair < 0 {
 		// A link that came with the work of others could lead to any file of the user's.
