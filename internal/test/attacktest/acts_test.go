@@ -117,7 +117,7 @@ var acts = []attack{
 			h.write(h.journal(half), journal)
 			h.write(h.state(half), state)
 		},
-		sights: []sight{verify(invalid, putBack), show("! " + putBack)},
+		sights: []sight{verify(invalid, putBack), show("! " + putBack), list("warning: NEGO: " + putBack)},
 	},
 	{
 		class: "rollback", name: "of a rejection, with state.json put back", on: half,
@@ -150,7 +150,7 @@ var acts = []attack{
 			all[h.find(settled, "Friday")] = strings.Replace(all[h.find(settled, "Friday")], `"createdAt":"2`, `"createdAt":"1`, 1)
 			h.setLines(settled, h.relink(all, h.keys))
 		},
-		sights: []sight{verify(invalid, "you had read .* entries of it, by which it was settled, and other ones are there now: it was written anew"), show("! .*it was written anew")},
+		sights: []sight{verify(invalid, "you had read .* entries of it, by which it was settled, and other ones are there now: it was written anew"), show("! .*it was written anew"), list("warning: NEGO: .*it was written anew")},
 	},
 	{
 		class: "rollback", name: "and a signature behind it", on: half,

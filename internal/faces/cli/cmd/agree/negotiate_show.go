@@ -268,6 +268,9 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 			c.Warn("%s", kit.Clean(err.Error()))
 			continue
 		}
+		if s.Lost {
+			c.Warn("%s: %s", kit.Clean(id), kit.Clean(s.Note))
+		}
 		if c.Under == kit.Tutti && s.Record != nil && len(s.Record.Parties) == 1 && id == agreement.QuestionsOf(s.Record.Parties[0]) {
 			continue // nothing is agreed there: tutti escalation list shows the questions
 		}
