@@ -80,6 +80,9 @@ func (p *poll) answerOnce() {
 	}
 }
 
+// unknownMachine begins an address on a machine whose name here is not known.
+const unknownMachine = "MACHINE."
+
 // completes are the flags of a message that says that the work is done.
 const completes = "--type " + string(protocol.Complete)
 
@@ -116,12 +119,14 @@ func (p *poll) addressOf(conversation, sender, from string) string {
 	return p.elsewhere(at)
 }
 
-// elsewhere writes an address on another machine. MACHINE stands for one that the list of peers does not have.
+// elsewhere writes an address on another machine, which FROM calls by its own name. MACHINE stands for one that the list of peers has neither
+// by that name nor as its host.
 func (p *poll) elsewhere(a protocol.Address) string {
 	if peers, err := machines.ReadPeers(p.office.PeersPath()); err == nil {
-		if _, ok := peers.Get(a.Machine); ok {
-			return a.String()
+		w, err := machines.Resolve(a.String(), machines.Local{Hostname: p.office.Host}, peers, false)
+		if err == nil && !w.Local {
+			return w.Peer.Name + "." + a.Project
 		}
 	}
-	return "MACHINE." + a.Project
+	return unknownMachine + a.Project
 }

@@ -226,6 +226,9 @@ func showAnswer(c *kit.Call, answer, done string) {
 	if done != "" {
 		c.Line("  when done: " + kit.Clean(done))
 	}
+	if strings.HasPrefix(answer, "tutti send "+unknownMachine) {
+		c.Prose("  ", 2, `MACHINE is what you call that machine: "tutti comms discover" lists the names`)
+	}
 }
 
 // releasedWords says how a conversation ended, "" when it has not.

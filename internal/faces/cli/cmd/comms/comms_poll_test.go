@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/comms/exchange"
+	"tutti/internal/comms/protocol"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -29,6 +31,23 @@ func TestPollState(t *testing.T) {
 	}
 	if s := readPollState(path); !s.known || !s.Halted {
 		t.Errorf("a torn file: got %+v", s)
+	}
+}
+
+// An answer goes to the machine that FROM names, by the name that it has here; a name that is not known is left open.
+func TestPollElsewhere(t *testing.T) {
+	t.Parallel()
+	p := &poll{office: &exchange.Service{Home: t.TempDir(), Host: "alpha.example"}}
+	if err := os.MkdirAll(filepath.Dir(p.office.PeersPath()), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(p.office.PeersPath(), []byte("[peers.laptop]\nhost = 'beta.example'\n[peers.gamma]\nhost = '192.0.2.7'\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for machine, want := range map[string]string{"beta": "laptop.web", "laptop": "laptop.web", "gamma": "gamma.web", "delta": "MACHINE.web", "alpha": "MACHINE.web", "": "MACHINE.web"} {
+		if got := p.elsewhere(protocol.Address{Machine: machine, Project: "web"}); got != want {
+			t.Errorf("%q: got %s, want %s", machine, got, want)
+		}
 	}
 }
 

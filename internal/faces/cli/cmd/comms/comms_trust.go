@@ -65,7 +65,11 @@ func trustMachine(ctx context.Context, c *kit.Call, o *exchange.Service, machine
 	} else {
 		c.Line("the key of " + kit.Clean(k.Machine) + " is in your keyring: its messages are verified from now on")
 	}
-	c.Remark("for the other way, type there: tutti comms trust %s", kit.Clean(o.Machine()))
+	other := "trust " + o.Machine()
+	if c.Verb.Name == "comms peer" {
+		other = "peer add " + o.Machine() + " USER@HOST --trust"
+	}
+	c.Remark("for the other way, type there: tutti comms %s", kit.Clean(other))
 	if o.Signers().Present() {
 		c.Remark("whose key may sign for which project stands in %s; add this one there", kit.Clean(c.App.Shown(o.SignersPath())))
 	}
