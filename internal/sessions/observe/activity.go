@@ -35,8 +35,8 @@ const (
 	Gone    = "dead"
 )
 
-// word is that of a driver.
-func word(d driver.Doing) string {
+// Word is the word for what a driver says, "" for what is not known.
+func Word(d driver.Doing) string {
 	switch d {
 	case driver.Idle:
 		return Idle
@@ -66,7 +66,7 @@ func (l *looker) sheet(f *Found) {
 		return
 	}
 	f.Conversation = sheet.Conversation
-	if w := word(sheet.Doing); w != "" {
+	if w := Word(sheet.Doing); w != "" {
 		f.Doing = Doing{Word: w, From: "program", Asks: sheet.Asks, Since: sheet.Since}
 	}
 }
@@ -149,7 +149,7 @@ func (f *Found) seen(screen string) {
 		f.Doing.Note = s.Note
 		return
 	}
-	f.Doing = Doing{Word: word(s.Doing), From: "screen", Guess: true, Asks: s.Dialog, Note: s.Note}
+	f.Doing = Doing{Word: Word(s.Doing), From: "screen", Guess: true, Asks: s.Dialog, Note: s.Note}
 	if f.Doing.Word == "" && f.Doing.Asks == "" && f.Doing.Note == "" {
 		f.Doing = Doing{}
 	}

@@ -148,6 +148,21 @@ $ tutti session capture --lines 200`,
 		Exit: "0 done; 1 wrong usage, no such session, or nothing is left of it; 3 tmux did not answer; 6 several run and none was named; 8 tmux has another session of that name",
 	},
 	{
+		Name: "session explain", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Rare: true, Run: onSessions(sessionExplain),
+		Short: "show why a state of a session is reported",
+		Args:  "[<name>]",
+		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},
+		Does: `Shows what the agent CLI of a session does, who says so, and how sure that is: the agent CLI itself, its screen, tmux or
+the system. It prints what the rules for its screen find there (the line where its user types, a dialog, a note), the
+lines of the screen that they read, and whether a hook of tutti was seen in this process. Without a name it takes the
+session that runs.`,
+		Wont: "It changes nothing, and presses no key.",
+		Examples: `$ tutti session explain api-creator-claude
+$ tutti session explain --json`,
+		Exit: "0 done, whatever was found; 1 wrong usage, or no such session; 3 tmux did not answer; 6 several run and none was named",
+		See:  "session status, session capture",
+	},
+	{
 		Name: "session attach", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionAttach), TextOnly: true,
 		Short: "show a session in this terminal",
 		Args:  "[<name>]",
