@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/core/address"
+	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/registry"
 )
@@ -55,6 +57,13 @@ func (c *creation) row(dir string) error {
 	}
 	if r.Server = c.server(); r.Server == "default" {
 		r.Server = ""
+	}
+	if c.m.o.Attached != nil {
+		var list []byte
+		for _, name := range c.m.o.Attached(c.b.kind.Name, dir) {
+			list = canonjson.AppendString(append(list, ','), name)
+		}
+		r.Attachments = append(append([]byte{'['}, bytes.TrimPrefix(list, []byte{','})...), ']')
 	}
 	r.Job = c.q.Job
 	if edited := c.before != nil && c.taken == whole && c.q.Program == "" && c.before.StartCommand != "" && !madeHere(c.before); !edited { // else the words of whoever wrote it stay

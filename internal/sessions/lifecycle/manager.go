@@ -35,6 +35,8 @@ type Options struct {
 	// Jobs tells the job of a session, if it has one; nil: there are no jobs. Events are those of a job's log: progress, error, completed.
 	// [ErrJobOver]: the job ended before.
 	Jobs func(ctx context.Context, job, event, detail string) error
+	// Attached returns the names of our MCP servers that an agent CLI starts in a folder, for the row; nil: it is not known.
+	Attached func(agent, dir string) []string
 	// Tell is told what a user should see besides the result, one line each; nil: nobody.
 	Tell func(line string)
 }

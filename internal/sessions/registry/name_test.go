@@ -133,3 +133,54 @@ func TestPlace(t *testing.T) {
 		t.Errorf("absolute: %s, %s", got, Database(got))
 	}
 }
+
+// TestPathInRepository: below the folder with the registry, and in the other work trees of its repository, it is found; elsewhere it is not.
+func TestPathInRepository(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	make := func(path, text string) {
+		t.Helper()
+		path = filepath.Join(base, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	make(".hermes/agent-sessions.yaml", "")
+	make("api/.git/objects/x", "")
+	make("api/sub/deep/x", "")
+	make("api/.git/worktrees/fix/commondir", "../..\n")
+	make("api/.git/worktrees/fix/gitdir", filepath.Join(base, "api-fix", ".git")+"\n")
+	make("api-fix/.git", "gitdir: "+filepath.Join(base, "api/.git/worktrees/fix")+"\n")
+	make("api-fix/sub/deep/x", "")
+	make("stranger/.git", "gitdir: "+filepath.Join(base, "api/.git/worktrees/fix")+"\n")
+	none := func(string) string { return "" }
+	path := func(dir string) string {
+		got, _ := PathOf(filepath.Join(base, dir), "", none)
+		rel, err := filepath.Rel(base, got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rel
+	}
+	if got := path("api/sub"); got != "api/sub/.hermes/agent-sessions.yaml" { // that above the repository is another project's
+		t.Errorf("without one: %s", got)
+	}
+	make("api/.hermes/agent-sessions.yaml", "")
+	for dir, want := range map[string]string{
+		"api": "api", "api/sub/deep": "api", "api-fix": "api", "api-fix/sub/deep": "api", "stranger": "stranger",
+	} {
+		if got := path(dir); got != want+"/.hermes/agent-sessions.yaml" {
+			t.Errorf("%s: %s", dir, got)
+		}
+	}
+	make("api-fix/sub/.mam/agent-sessions.yaml", "")
+	if got := path("api-fix/sub/deep"); got != "api-fix/sub/.mam/agent-sessions.yaml" {
+		t.Errorf("the nearest one: %s", got)
+	}
+}

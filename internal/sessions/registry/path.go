@@ -3,7 +3,10 @@ package registry
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"tutti/internal/platform/gitexclude"
 )
 
 // Names of the registry, below the folder of a workspace.
@@ -33,8 +36,44 @@ func PathOf(dir, flag string, env func(name string) string) (yamlPath, note stri
 		return ours, "there are two registries, in " + Folder + " and in " + OldFolder + ": the one in " + Folder + " is used"
 	case haveOld:
 		return old, ""
+	case !haveOurs:
+		if found := inRepository(dir); found != "" {
+			return found, ""
+		}
 	}
 	return ours, ""
+}
+
+// inRepository finds the registry of the git repository that a folder belongs to: in the nearest folder above that has one, or in the same
+// folders of the main work tree. "" where there is none. A folder above the repository is not looked at: its sessions are another project's.
+func inRepository(dir string) string {
+	top, common := gitexclude.WorkTree(dir)
+	if found := upTo(dir, top); found != "" || top == "" || filepath.Base(common) != ".git" {
+		return found
+	}
+	main := filepath.Dir(common)
+	inside, err := filepath.Rel(top, dir)
+	if err != nil || main == top || !slices.Contains(gitexclude.Twins(main), top) { // else the folder only says that it belongs there
+		return ""
+	}
+	return upTo(filepath.Join(main, inside), main)
+}
+
+// upTo finds the registry of a folder, or of the nearest one above it, up to the top; "" for none.
+func upTo(dir, top string) string {
+	if top == "" {
+		return ""
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		for _, folder := range [...]string{Folder, OldFolder} {
+			if registryIn(filepath.Join(dir, folder)) {
+				return filepath.Join(dir, folder, File)
+			}
+		}
+		if dir == top || dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
 }
 
 // Workspace is the folder that a registry belongs to, without links: the one above its own, or elsewhere for a registry that lies at

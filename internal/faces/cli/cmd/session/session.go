@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/setup"
 	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
@@ -99,8 +101,19 @@ func (s *sessions) manager(verb string) (*lifecycle.Manager, error) {
 		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: sessionServer(s.c),
 		Halted: func() error { return halt.Check(verb) },
 		Bus:    s.bus(), Jobs: full.SessionJobs(s.Workspace(), s.dir), Started: full.Started(s.c.App),
-		Tell: func(line string) { s.c.Remark("%s", kit.Clean(line)) },
+		Attached: func(agent, dir string) []string { return attached(home, agent, dir) },
+		Tell:     func(line string) { s.c.Remark("%s", kit.Clean(line)) },
 	}), nil
+}
+
+// attached are the names of our servers that an agent CLI starts in a folder.
+func attached(home, agent, dir string) []string {
+	d, ok := driver.Get(agent)
+	q := &setup.Request{Place: driver.Site{Home: home, Dir: dir, Env: os.Getenv}}
+	if !ok || len(d.Servers.Files) == 0 || !q.Serves(d) {
+		return nil
+	}
+	return []string{driver.ServerName}
 }
 
 // bus tells the bus of sessions.

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -130,11 +131,11 @@ func sessionRemove(ctx context.Context, c *kit.Call, s *sessions) error {
 	if err != nil {
 		return err
 	}
+	rows, _, err := s.rows(ctx)
+	if err != nil {
+		return err
+	}
 	if c.On("ended") {
-		rows, _, err := s.rows(ctx)
-		if err != nil {
-			return err
-		}
 		for i := range rows {
 			if r := &rows[i]; !Busy(r) && !endOf(r).After(time.Now().Add(-age)) {
 				names = append(names, r.Name)
@@ -239,6 +240,9 @@ func sessionRestart(ctx context.Context, c *kit.Call, s *sessions) error {
 		return err
 	}
 	done, err := m.Restart(ctx, q)
+	if done == nil && errors.Is(err, fs.ErrNotExist) && s.missing() {
+		return s.noRegistry()
+	}
 	if done == nil {
 		return err
 	}
@@ -273,6 +277,9 @@ func sessionFork(ctx context.Context, c *kit.Call, s *sessions) error {
 		if !c.JSON {
 			c.Line(kit.Clean(one.String()))
 		}
+	}
+	if done == nil && errors.Is(err, fs.ErrNotExist) && s.missing() {
+		return s.noRegistry()
 	}
 	if done == nil {
 		return err
