@@ -44,12 +44,13 @@ func (l *Lift) Text() string {
 	if l.How == Unrecorded {
 		return what + " ended without a recorded lift"
 	}
-	text := what + " was lifted at " + l.At.Local().Format("15:04")
+	at, by := " at "+l.At.Local().Format("15:04"), " by "
+	text := what + " was lifted" + at
 	if l.How == WithoutTerminal {
-		text += " without a terminal"
+		text, by = what+" was lifted by a script"+at+", without a terminal", ": "
 	}
 	if len(l.Chain) > 0 {
-		text += " by " + strings.Join(l.Chain[:min(4, len(l.Chain))], " < ")
+		text += by + strings.Join(l.Chain[:min(4, len(l.Chain))], " < ")
 	}
 	return text
 }

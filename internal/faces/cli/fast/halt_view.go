@@ -68,6 +68,9 @@ func (v *HaltView) because(s halt.State) {
 	}
 }
 
+// LiftsIt says to the user how a halt is lifted.
+const LiftsIt = "tutti resume lifts it."
+
 // SayHalted prints the report as text.
 func SayHalted(c *kit.Call, v *HaltView) {
 	if c.JSON {
@@ -96,8 +99,8 @@ func halfHalted(c *kit.Call, err error, state halt.State, watcher string) error 
 	v.Unavailable = kit.Clean(err.Error())
 	if c.JSON {
 		c.Emit(kit.Marshal(v))
-	} else {
-		SayHalted(c, v)
+	} else if SayHalted(c, v); c.UserReads() {
+		c.Line(LiftsIt)
 	}
 	switch {
 	case c.On("tailnet"):

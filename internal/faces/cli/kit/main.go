@@ -185,13 +185,18 @@ func (c *Call) report(err error) {
 	case silent:
 		return
 	case errors.As(err, &halted):
+		lift := LiftHint(halt.Read())
 		first := halt.Active
-		if c.Under == Tutti && c.BelowAgent() {
+		switch {
+		case c.Under != Tutti:
+		case c.BelowAgent():
 			first = halt.Refused
+		case lift == resumeLifts:
+			first = "halted; tutti resume lifts it"
 		}
 		fmt.Fprintln(c.ErrFile, first)
 		if hint == "" && c.Under == Tutti && c.UserReads() {
-			hint = LiftHint(halt.Read())
+			hint = lift
 		}
 		fmt.Fprintf(c.ErrFile, "%s%s\n", prefix, msg)
 	case f != nil && f.bare:
@@ -231,6 +236,8 @@ func BannerText(s halt.State) string {
 	return text
 }
 
+const resumeLifts = `"tutti resume" lifts the halt; no agent continues by itself`
+
 // LiftHint is what the user types to lift a halt, or to repair a switch that cannot be lifted.
 func LiftHint(s halt.State) string {
 	if fix := s.Repair(); fix != "" {
@@ -242,7 +249,7 @@ func LiftHint(s halt.State) string {
 	case s.Unreadable && s.Since.IsZero(): // a folder above it is at fault, which resume cannot repair
 		return "no program repairs that; make it a folder that you can search: ls -ld '" + filepath.Dir(s.Path) + "' '" + filepath.Dir(filepath.Dir(s.Path)) + "'"
 	}
-	return `"tutti resume" lifts the halt; no agent continues by itself`
+	return resumeLifts
 }
 
 // landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more.

@@ -81,7 +81,7 @@ func mayGiveRole(ctx context.Context, c *kit.Call, w *app.World) error {
 		return nil
 	}
 	return kit.Refuse("type it in a terminal of your own, where TUTTI_INSTANCE is not set",
-		"connect --role %s: only a person at a terminal gives an agent a role, and none is shown to be at this one", role)
+		"connect --role %s: only a person at a terminal gives an agent a role, and no interactive shell leads this terminal", role)
 }
 
 // makeWorld opens the bus that is meant, and makes it when there is none. What git tracks is not made.

@@ -114,9 +114,9 @@ func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet
 		c.Emit(kit.Marshal(v))
 		return err
 	}
-	if err == nil && !c.On("tailnet") && kit.FactsOf(c.App).Attended() {
+	if c.UserReads() {
 		c.Line("")
-		c.Line(`Continue with "tutti resume".`)
+		c.Line(fast.LiftsIt)
 	}
 	return err
 }
