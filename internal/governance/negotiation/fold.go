@@ -125,8 +125,8 @@ func (f *fold) Reset() {
 	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, dated{}
 }
 
-// foreseen are the codes of entries that somebody may have written in the name of another one, or too late: show names them, too.
-var foreseen = []string{CodeKeyChanged, CodeUnproven, CodeUnsealed, CodeForged, CodeLate}
+// foreseen are the codes of entries that may have been written in the name of another agent, or too late: show names them, too.
+var foreseen = []string{CodeKeyChanged, CodeUnproven, CodeUnsealed, CodeForged, CodeLate, CodeOver}
 
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
 	j := Judgement{e.Sequence, e.ID, e.Actor.Instance, code, say(format, args...), counts}
