@@ -61,10 +61,14 @@ func TestCodexTallDraft(t *testing.T) {
 	const end = "\n\n  Report progress at least every 30s.\n\n  The job:\n\n  Count the files.\n\n  Then say so.\n\n\n\n"
 	const above = "  /review - review any changes and find issues\n\n\n"
 	for name, c := range map[string]struct{ screen, first, last string }{
-		"whole": {above + "› Job abcdefgh. Run these yourself, as the\n  work goes on:\n\n      tutti job publish abcdefgh started --workspace /tmp/\n  a_b" + end,
-			"Job abcdefgh. Run these yourself, as the\nwork goes on:\n\n    tutti job publish", "Count the files.\n\nThen say so."},
-		"scrolled": {above + "›     tutti job publish abcdefgh completed 'WHAT CAME OUT' --workspace /tmp/   ↑\n  a_b\n      tutti job publish abcdefgh error" + end,
-			"tutti job publish abcdefgh completed 'WHAT CAME OUT' --workspace /tmp/\na_b\n", "Then say so."},
+		"whole": {
+			above + "› Job abcdefgh. Run these yourself, as the\n  work goes on:\n\n      tutti job publish abcdefgh started --workspace /tmp/\n  a_b" + end,
+			"Job abcdefgh. Run these yourself, as the\nwork goes on:\n\n    tutti job publish", "Count the files.\n\nThen say so.",
+		},
+		"scrolled": {
+			above + "›     tutti job publish abcdefgh completed 'WHAT CAME OUT' --workspace /tmp/   ↑\n  a_b\n      tutti job publish abcdefgh error" + end,
+			"tutti job publish abcdefgh completed 'WHAT CAME OUT' --workspace /tmp/\na_b\n", "Then say so.",
+		},
 	} {
 		got := codexScreen(c.screen, "api")
 		if !got.Holds(got.Typed) || !strings.HasPrefix(got.Typed, c.first) || !strings.HasSuffix(got.Typed, c.last) {

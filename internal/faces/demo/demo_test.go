@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
 	"tutti/internal/test/progfile"
 )
 

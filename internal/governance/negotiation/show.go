@@ -76,7 +76,6 @@ func (n *Negotiations) standing(p *place, now time.Time) *Standing {
 		if why != "" {
 			s.Note = why
 		}
-
 	}
 	if f.record != nil && f.record.ID == "" {
 		f.record.ID = p.id

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
 	"tutti/internal/test/progfile"
 )
 

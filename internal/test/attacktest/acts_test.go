@@ -217,16 +217,20 @@ var acts = []attack{
 	{ // docs/security.md says so, among the protections that fail between processes of one user
 		class: "--instance of another", name: "by h2a, which takes any name", on: half,
 		sights: []sight{
-			below(0, []string{"h2a", "negotiate", "sign", "--id", half, "--instance", string(bob), "--artifact", charter("eng:half", "half of it"),
-				"--private-key", "h2a-workspace/.h2a/keys/codex-billing-0a1b2c3d4e5f.key.pem"}),
+			below(0, []string{
+				"h2a", "negotiate", "sign", "--id", half, "--instance", string(bob), "--artifact", charter("eng:half", "half of it"),
+				"--private-key", "h2a-workspace/.h2a/keys/codex-billing-0a1b2c3d4e5f.key.pem",
+			}),
 			show("signed +" + string(bob)),
 		},
 	},
 	{
 		class: "MCP as another", name: "sign", on: half,
 		sights: []sight{
-			{args: []string{"mcp-serve", "--auto-open", "--host", "agy", "--name", "eve"}, stdin: calls(fmt.Sprintf(`{"name":"h2a_sign","arguments":{"negotiationId":%q,"instance":%q,"artifact":%s,"privateKeyPem":""}}`, half, bob, charter("eng:half", "half of it"))),
-				words: []string{"nothing is written in the name of " + string(bob) + "; this connection is agy:eve:"}},
+			{
+				args: []string{"mcp-serve", "--auto-open", "--host", "agy", "--name", "eve"}, stdin: calls(fmt.Sprintf(`{"name":"h2a_sign","arguments":{"negotiationId":%q,"instance":%q,"artifact":%s,"privateKeyPem":""}}`, half, bob, charter("eng:half", "half of it"))),
+				words: []string{"nothing is written in the name of " + string(bob) + "; this connection is agy:eve:"},
+			},
 			show("missing +" + string(bob)),
 		},
 	},

@@ -177,8 +177,10 @@ var keys = []attack{
 		harm: func(h *home) {
 			h.add(older, entry{by: bob, typ: "event", body: without(h.signatureOf(other, bob), "context")})
 		},
-		sights: []sight{verify(valid, "unbound .counts.: it covers the artifact alone, so it may have been made for another negotiation"),
-			show("signed +"+string(bob)+" .*covers the artifact alone", "opened +without a seal")},
+		sights: []sight{
+			verify(valid, "unbound .counts.: it covers the artifact alone, so it may have been made for another negotiation"),
+			show("signed +"+string(bob)+" .*covers the artifact alone", "opened +without a seal"),
+		},
 	},
 	{
 		class: "A, B, A again", name: "with the signature for the first A", on: signed,

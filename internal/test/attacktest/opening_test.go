@@ -71,8 +71,10 @@ var openings = []attack{
 	{
 		class: "back-dated", name: "a counter by a party", on: half, seen: true,
 		harm: func(h *home) {
-			h.add(half, entry{by: bob, typ: "counter", body: `{"artifact":` + charter("eng:half", "less of it") + `}`, more: fmt.Sprintf(`,"baseArtifactHash":%q`, h.latest(half)),
-				key: h.keys[bob], at: time.Now().Add(-6 * time.Hour)})
+			h.add(half, entry{
+				by: bob, typ: "counter", body: `{"artifact":` + charter("eng:half", "less of it") + `}`, more: fmt.Sprintf(`,"baseArtifactHash":%q`, h.latest(half)),
+				key: h.keys[bob], at: time.Now().Add(-6 * time.Hour),
+			})
 		},
 		sights: []sight{verify(valid, "backdated .counts.: it is dated .*, and was not there yet when you read the journal")},
 	},

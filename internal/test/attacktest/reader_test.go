@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
 	"tutti/internal/test/progfile"
 )
 

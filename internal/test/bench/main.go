@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"strings"
 	"syscall"
+
 	"tutti/internal/test/progfile"
 )
 

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
 	"tutti/internal/test/progfile"
 )
 
