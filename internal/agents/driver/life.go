@@ -66,7 +66,7 @@ type Seen struct {
 	Typed string
 	// Note is what else the program says there that its user should know, "" for nothing.
 	Note string
-	// BrokenOff: its user has broken off the last turn, and it starts nothing from its queue before somebody types.
+	// BrokenOff: its user has broken off the last turn, and it starts nothing from its queue until the user types.
 	BrokenOff bool
 	// Guess: Doing is what it looks like. Another sign that ought to be there is missing, or the text could come from a model.
 	Guess bool

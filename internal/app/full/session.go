@@ -82,12 +82,12 @@ func tellBroker(ctx context.Context, b *job.Book, id string) error {
 		err = errors.Join(err, net.Close())
 	}
 	if err != nil {
-		return fmt.Errorf("it is in the log, and the broker is told later: %w", err)
+		return fmt.Errorf("it is in the log, and reaches the broker later: %w", err)
 	}
 	return nil
 }
 
-// DialBroker connects to the broker that is told of jobs.
+// DialBroker connects to the broker that job events go to.
 var DialBroker = func(ctx context.Context, b job.Broker) (job.Network, error) {
 	c, err := mqtt.Dial(ctx, b)
 	if err != nil {

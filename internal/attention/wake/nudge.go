@@ -47,7 +47,7 @@ func (n Nudger) Try(ctx context.Context, screen func(screen, title string) drive
 	return n.try(ctx)
 }
 
-// BrokenOff tells whether the screen shows that the agent starts nothing by itself before somebody types, see [driver.Seen].
+// BrokenOff tells whether the screen shows that the agent starts nothing by itself until the user types, see [driver.Seen].
 func (n Nudger) BrokenOff(ctx context.Context, screen func(screen, title string) driver.Seen) bool {
 	n.screen = screen
 	pane, err := n.find(ctx)

@@ -10,8 +10,8 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestSubagentSends: a subagent signs with the key of its agent, which is the one that is pinned. A key that somebody registers for it alone
-// signs nothing, and is pinned for nobody.
+// TestSubagentSends: a subagent signs with the key of its agent, which is the one that is pinned. A key that is registered for it alone
+// signs nothing, and is not pinned.
 func TestSubagentSends(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")

@@ -38,7 +38,7 @@ type Bus struct {
 	Persons escalation.Persons
 	// Pins are the keys that this user knows others by; nil: the registry decides, as h2a specifies it. Likewise.
 	Pins trust.Keeper
-	// Seen is how far this user had read each negotiation; nil: nobody remembers. Likewise.
+	// Seen is how far this user had read each negotiation; nil: it is not remembered. Likewise.
 	Seen negotiation.Memory
 	// AnySubject lets negotiations be opened about free text. Likewise.
 	AnySubject bool

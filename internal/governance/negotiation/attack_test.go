@@ -182,7 +182,7 @@ func TestMandateToOneself(t *testing.T) {
 	for who, id := range map[address.Instance]string{boss: "m:self", eve: "m:foreign"} {
 		a := r.act(who)
 		a.Mandate = id
-		if _, err := r.n.Offer(t.Context(), nego, a, Offering{Artifact: charter("e")}, r.tick()); err == nil || !strings.Contains(err.Error(), "by nobody of scope:pilot") {
+		if _, err := r.n.Offer(t.Context(), nego, a, Offering{Artifact: charter("e")}, r.tick()); err == nil || !strings.Contains(err.Error(), "no one but its holder has") {
 			t.Errorf("%s: %v", id, err)
 		}
 		p := fmt.Sprintf(`{"id":"e","type":"reject","actor":{"instance":%q,"role":"CONDUCTOR","scope":"scope:pilot","mandate":%q},"body":{},"createdAt":%q}`, who, id, envelope.Stamp(r.tick()))

@@ -89,5 +89,5 @@ func (n *Negotiations) pin(b *bench, now time.Time) error {
 	return nil
 }
 
-// mustSeal tells whether somebody has a key to seal entries with.
+// mustSeal tells whether a registered agent has a key to seal entries with.
 func (p *person) mustSeal() bool { return p.registered && len(p.Keys.Active) > 0 }

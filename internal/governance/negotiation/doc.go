@@ -1,11 +1,11 @@
 // Package negotiation knows how several parties come to an agreement that all of them can prove later: an artifact is offered,
 // countered, signed, and in the end kept for good.
 //
-// Everything that counts stands in the journal of the negotiation (package journal), and whoever reads it judges all of it anew:
+// Everything that counts stands in the journal of the negotiation (package journal), and each reader judges all of it anew:
 // nothing is believed because it was written down. Who opens a negotiation with a key seals its terms in the first entry
 // ([Opening]). From then on state.json is a copy for programs that read only that, and entries without the seal of their writer
 // have no effect. A negotiation that was opened without a key, as h2a specifies it, has its terms in state.json until the first
-// entry of ours holds them; where the two differ, that is told and nothing is concluded.
+// entry of ours holds them; where the two differ, verify says so and nothing is concluded.
 //
 // How far this user had read each negotiation is kept outside the bus ([Memory]). By it a journal that was put back or written anew
 // is found, and an entry with an earlier date than it can have. What this user has seen settled stays so, whatever is written into

@@ -55,7 +55,7 @@ const (
 // given says why a mandate is not given, "" when it is: an agent other than its holder, which has its scope, has to have signed it. Anyone can
 // write any scope into a registration of their own, so that it has to be one that the user has accepted.
 func (m mandate) given(b *bench, id string) string {
-	why := fmt.Sprintf("the mandate %s was signed by %v: by nobody of %s beside who has it", id, address.Texts(m.givers), m.scope)
+	why := fmt.Sprintf("the mandate %s was signed by %v, and no one but its holder has %s", id, address.Texts(m.givers), m.scope)
 	for _, i := range m.givers {
 		p := b.person(i)
 		switch {

@@ -50,7 +50,7 @@ func (f *fold) offer(e *journal.Entry, seal *journal.Seals, artifact []byte) {
 	switch {
 	case e.Member(mForced) == nil:
 	case declaration.KindOf(artifact) == "":
-		f.tell(e, true, CodeForced, "it is no artifact of a kind, such as a plain text; any party may sign it")
+		f.tell(e, true, CodeForced, "an artifact without a kind, such as a plain text: any party may sign it")
 	default:
 		f.tell(e, true, CodeForced, "offered although the guards refused it: %s", e.Member(mForced))
 	}

@@ -41,7 +41,7 @@ type Negotiations struct {
 	// Advise returns the payloads of the escalations that stand between the artifact and the end of a stabilisation, each an object
 	// that becomes the payload of an escalate entry. nil: none.
 	Advise func(ctx context.Context, m Material) ([][]byte, error)
-	// Seen is how far this user's programs have read each negotiation, kept outside the bus. nil: nobody remembers.
+	// Seen is how far this user's programs have read each negotiation, kept outside the bus. nil: it is not remembered.
 	Seen Memory
 	// Looked is told how many entries a verification has looked at, for who shows how far it is. nil: nobody does.
 	Looked func(entries int)

@@ -76,7 +76,7 @@ func (n *Negotiations) witness(ctx context.Context, id string, all bool, now tim
 	return w, nil
 }
 
-// settle judges the signatures of what was settled anew: they were told of one by one, and a key that was revoked since takes nothing back.
+// settle judges the signatures of what was settled anew: each was judged on its own, and a key that was revoked since takes nothing back.
 func (w *witness) settle() {
 	f := w.p.f
 	if f.final == nil {

@@ -32,7 +32,7 @@ type Instance struct {
 	ID   string
 	Role string   // all of its roles, joined by commas
 	Keys []string // PEM of those that are active
-	// Since is when it was registered: how old a key is of which no event tells. Zero when nobody knows.
+	// Since is when it was registered: how old a key is of which no event tells. Zero when it is not known.
 	Since time.Time
 	// Capabilities are what bounds its subagents; nil when nobody knows.
 	Capabilities []string

@@ -49,7 +49,7 @@ func (c *Client) Push(ctx context.Context, h Host, file, remote string, o PushOp
 	return len(bytes.TrimSpace(out.Stdout)) > 0, err
 }
 
-// remoteRsync starts rsync in the home folder, from where paths are meant. The start-up files of the login shell there may have gone elsewhere,
+// remoteRsync starts rsync in the home folder, which paths are relative to. The start-up files of the login shell there may have gone elsewhere,
 // and their cd may print, which rsync would take for its peer.
 const remoteRsync = "--rsync-path=cd >/dev/null; rsync"
 

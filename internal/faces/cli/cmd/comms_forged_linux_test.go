@@ -19,7 +19,7 @@ func TestForgedMailFromAnotherMachine(t *testing.T) {
 		t.Skip("it starts programs that have one goroutine each")
 	}
 	commstest.Need(t, "ssh", "sshd", "rsync", "gpg")
-	self, err := exec.LookPath("tutti") // where tutti-full lies beside it
+	self, err := exec.LookPath("tutti") // with tutti-full beside it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func TestForgedMailFromAnotherMachine(t *testing.T) {
 		from   string        // the project that it says to be from
 		args   []string
 		tamper bool
-		words  string // what poll says of it
+		words  string // what poll says
 	}{
 		"forged release":    {who: commstest.Bob, from: "web", args: []string{"--type", "release", "--release-status", "complete"}, words: "is not in the keyring"},
 		"tampered escalate": {who: commstest.Alice, from: "web", args: []string{"--type", "escalate"}, tamper: true, words: "the signature does not fit the message"},

@@ -28,9 +28,9 @@ func senderOf(c *kit.Call, o *exchange.Service, set *config.Comms) (slug string,
 	if all, err := o.Projects(); err == nil && len(all) > 0 {
 		hint = "go to " + c.App.Shown(all[0].Path) + ", or add --from " + app.QuoteArg(all[0].Name)
 	}
-	why := "this folder is in no project, so nobody could answer"
+	why := "this folder is in no project, so no one could answer"
 	if name := cmp.Or(c.Text("from"), env); name != "" {
-		why = "there is no project " + kit.Clean(name) + " on this machine, so nobody could answer"
+		why = "there is no project " + kit.Clean(name) + " on this machine, so no one could answer"
 	}
 	return "", p, kit.Refuse(hint, "send: %s", why)
 }

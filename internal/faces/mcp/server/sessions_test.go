@@ -51,6 +51,6 @@ func TestSessionWait(t *testing.T) {
 		t.Errorf("it never will: %v", got)
 	}
 	s.refused("no such session", "tutti_session_wait", object{"sessions": []string{"nobody"}})
-	s.refused("is no list of idle", "tutti_session_wait", object{"sessions": []string{"one"}, "until": []string{"done"}})
+	s.refused("must be a list of idle", "tutti_session_wait", object{"sessions": []string{"one"}, "until": []string{"done"}})
 	s.refused("missing 'sessions'", "tutti_session_wait", nil)
 }

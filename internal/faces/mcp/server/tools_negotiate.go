@@ -124,7 +124,7 @@ func (c *call) key(i address.Instance) (k *signature.Private, warning string, er
 	return k, inlineKey, nil
 }
 
-// openNegotiation begins one. Its terms are sealed by who opens it, but under h2a, where they stand in the first entry of who acts first.
+// openNegotiation begins one. The opener seals its terms; under h2a the first entry that is written holds them.
 func openNegotiation(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
 	a := negotiation.Act{By: own.Instance}
 	if !strings.HasPrefix(c.tool, "h2a_") {
@@ -178,7 +178,7 @@ func telling(run func(context.Context, *call) (*canonjson.Object, error)) func(c
 			err = full.TellOffer(ctx, c.office, from, c.deals(), c.text("negotiationId"), now())
 		}
 		if err != nil {
-			c.log("an offer stands, but not all who have to sign were told by mail: " + err.Error())
+			c.log("an offer stands, but mail to some of the agents that have to sign failed: " + err.Error())
 		}
 		return o, nil
 	}

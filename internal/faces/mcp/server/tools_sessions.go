@@ -41,7 +41,7 @@ func sessionWait(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	names, ok := canonjson.Strings(c.raw("sessions"))
 	if !ok || len(names) == 0 {
-		return nil, c.refuse(`"sessions":["api-creator-claude"]`, "'sessions' is no list of names")
+		return nil, c.refuse(`"sessions":["api-creator-claude"]`, "'sessions' must be a list of names")
 	}
 	q := observe.Wait{}
 	if raw := c.raw("any"); raw != nil {
@@ -50,7 +50,7 @@ func sessionWait(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if raw := c.raw("until"); raw != nil {
 		q.Until, ok = canonjson.Strings(raw)
 		if bad := slices.IndexFunc(q.Until, func(s string) bool { return !slices.Contains(observe.States, s) }); !ok || bad >= 0 {
-			return nil, c.refuse("", "'until' is no list of %s", strings.Join(observe.States, ", "))
+			return nil, c.refuse("", "'until' must be a list of %s", strings.Join(observe.States, ", "))
 		}
 	}
 	home, err := c.app.Home()

@@ -69,7 +69,7 @@ func runNegotiateOffer(ctx context.Context, c *kit.Call) error {
 		return dealFault(c, err)
 	}
 	if err := d.tellOffer(ctx, a.By); err != nil {
-		d.Warn("the offer stands, but not all who have to sign were told by mail: %s", kit.Clean(err.Error()))
+		d.Warn("the offer stands, but mail to some of the agents that have to sign failed: %s", kit.Clean(err.Error()))
 	}
 	return d.said(ctx, e, word+hash)
 }

@@ -54,7 +54,7 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
 	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
 	if err == nil {
 		if s.Opening == nil && c.Under != kit.H2A {
-			d.Remark("hint: nobody has sealed its terms, so whoever can write the bus can change them until the first offer; --instance says who opens it")
+			d.Remark("hint: its terms have no seal, so anyone who can write the bus can change them until the first offer; --instance says who opens it")
 		}
 		d.next(s.Next)
 	}

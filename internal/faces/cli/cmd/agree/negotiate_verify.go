@@ -90,7 +90,7 @@ func (d *deal) broken(v *negotiation.Verdict, first *bad) string {
 	if v.Artifact != nil && len(v.Problems) == 0 {
 		return kit.Clean(d.id) + ": each entry holds, but the file of what was agreed does not"
 	}
-	return kit.Clean(d.id) + ": each entry holds, but what lies beside the journal does not"
+	return kit.Clean(d.id) + ": each entry holds, but the files beside the journal do not"
 }
 
 func (d *deal) verdict(v *negotiation.Verdict, first *bad) {

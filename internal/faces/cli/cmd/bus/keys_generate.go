@@ -75,7 +75,7 @@ func generate(ctx context.Context, c *kit.Call) (who address.Instance, made keyr
 	defer w.Close()
 	if named && c.Under != kit.H2A && strings.Count(string(who), ":") == 1 {
 		if all, err := w.Registry.Channel(ctx, string(who)); err == nil && len(all) > 0 && !slices.Contains(all, who) {
-			return "", made, kit.BadState("name the one that is meant: "+strings.Join(address.Texts(all), " "), "--instance: %s is the short name of an agent, and a key is made for a whole id", kit.Name(who))
+			return "", made, kit.BadState("give the whole id: "+strings.Join(address.Texts(all), " "), "--instance: %s is the short name of an agent, and a key is made for a whole id", kit.Name(who))
 		}
 	}
 	if who, err = c.Subject(ctx, w); err != nil {

@@ -59,7 +59,7 @@ func (p *poll) answerOnce() {
 		n := &p.news[i]
 		id := n.judged.Message.Conversation
 		if n.judged.Word != protocol.Process || answered[id] || n.judged.Message.Type == protocol.Release {
-			continue // nothing answers a release, whether it ends the conversation or is by who may not
+			continue // nothing answers a release, whether it ends the conversation or not
 		}
 		answered[id] = true
 		flags, works := protocol.AnswerWith(n.judged.Message.Type), n.judged.Message.Type == protocol.Request
