@@ -88,7 +88,7 @@ func TestSendFails(t *testing.T) {
 		hint  string
 	}{
 		"no address":        {to("notes"), NoDestination, CodeBadDestination, "MACHINE.PROJECT"},
-		"unknown machine":   {to("delta.notes"), NoDestination, CodeUnknownMachine, "peers.toml"},
+		"unknown machine":   {to("delta.notes"), NoDestination, CodeUnknownMachine, "tutti comms peer add delta"},
 		"unknown project":   {to("local.nots"), NoDestination, CodeNoProject, "notes"},
 		"no draft":          {path(filepath.Join(r.Home, "none.org")), BadDraft, CodeDraft, ""},
 		"a folder":          {path(pipe), BadDraft, CodeDraft, ""},

@@ -323,11 +323,13 @@ func TestCallsInHandAreLimited(t *testing.T) {
 		p.want(result(`"p"`, "{}"))
 		p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`)
 		p.quiet()
+		synctest.Wait() // the tools have ended or begun
 		if got := now.Load(); got != maxCalls-1 {
 			t.Errorf("%d calls are in hand after one was cancelled, want %d", got, maxCalls-1)
 		}
 		p.send(callLine("again", "hold", ""))
 		p.quiet()
+		synctest.Wait() // the tools have ended or begun
 		if got := now.Load(); got != maxCalls {
 			t.Errorf("%d calls are in hand, want %d", got, maxCalls)
 		}

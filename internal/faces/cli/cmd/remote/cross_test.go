@@ -27,13 +27,13 @@ func TestCrossed(t *testing.T) {
 	}{
 		{"a push, as mail", mail, mirrors.good(t, nil), 400, `"not-mail"`},
 		{"a push to another agent, as mail", mail, push(t, func(raw []byte) []byte { return with(raw, []string{"target", "instance"}, `"`+string(worker)+`"`) }), 400, `"not-mail"`},
-		{"a push with two kinds, as mail", mail, push(t, func(raw []byte) []byte { return with(raw, []string{"body"}, `{"kind":"x","kind":"mirror.instances"}`) }), 400, `"not-mail"`},
+		{"a push with two kinds, as mail", mail, push(t, func(raw []byte) []byte { return with(raw, []string{"body"}, `{"kind":"x","kind":"mirror.instances"}`) }), 400, `"malformed"`},
 		{"a push to another agent", mirrors, push(t, func(raw []byte) []byte { return with(raw, []string{"target", "instance"}, `"`+string(worker)+`"`) }), 400, `"not-mirror"`},
 		{"a push to nobody", mirrors, push(t, func(raw []byte) []byte { return with(raw, []string{"target"}, "") }), 400, `"not-mirror"`},
 		{"a push that is a proposal", mirrors, push(t, func(raw []byte) []byte { return with(raw, []string{"type"}, `"propose"`) }), 400, `"not-mirror"`},
 		{"a push with two kinds", mirrors, push(t, func(raw []byte) []byte {
 			return with(raw, []string{"body"}, `{"kind":"mirror.instances","kind":"x","registrations":[]}`)
-		}), 400, `"not-mirror"`},
+		}), 400, `"malformed"`},
 		{"mail, as a push", mirrors, mail.good(t, nil), 400, `"not-mirror"`},
 		{"a push, where it belongs", mirrors, mirrors.good(t, nil), 202, "ok"},
 		{"mail, where it belongs", mail, mail.good(t, nil), 202, "ok"},
