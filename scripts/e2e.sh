@@ -56,7 +56,7 @@ without=() # what cannot be had is told of here, and is no fault of what is test
 [ $status = 0 ] || without=(env -u CI)
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-attempt() { "${without[@]}" go test -tags e2e -count=1 -timeout 30m -exec "$PWD/scripts/offline.sh" ./internal/test/e2etest "$@" 2>&1 | tee "$log"; }
+attempt() { "${without[@]}" go test -tags e2e -count=1 -timeout 50m -exec "$PWD/scripts/offline.sh" ./internal/test/e2etest "$@" 2>&1 | tee "$log"; }
 
 # The programs of others miss a limit of time now and then when eight of them start at once. What fails is tried once more, alone, and is
 # named; what fails twice, and every failure that names no test, has failed.
