@@ -82,7 +82,7 @@ func (r *Receiver) attempt(ctx context.Context, d *round, some []int) (ok bool) 
 		}
 	}()
 	good := slices.DeleteFunc(r.confirm(ctx, d, some), func(i int) bool {
-		err := r.nobodys(ctx, d.all[i].e.Target)
+		err := r.noMailbox(ctx, d.all[i].e.Target)
 		if err != nil {
 			d.answers[i] = r.refused(err)
 		}
@@ -249,9 +249,9 @@ func (r *Receiver) deliver(ctx context.Context, d *round, some []int) []mail.Rec
 	return receipts
 }
 
-// nobodys is the error of a subagent that is not bound here and has no mailbox. The book knows a subagent by its agent, so that a signer
+// noMailbox is the error of a subagent that is not bound here and has no mailbox. The book knows a subagent by its agent, so that a signer
 // could have a mailbox made for every name it thinks of.
-func (r *Receiver) nobodys(ctx context.Context, to address.Instance) error {
+func (r *Receiver) noMailbox(ctx context.Context, to address.Instance) error {
 	if _, _, sub := to.Subagent(); !sub || r.Open == Anybody {
 		return nil
 	}

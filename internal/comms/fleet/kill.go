@@ -18,7 +18,7 @@ type Killed struct {
 }
 
 // Kill has tutti on the machines end the agents there ("kill") or their commands ("tools"). Their user has agreed to it here. Each
-// result is told in the order of the machines.
+// results are in the order of the machines.
 func (n Net) Kill(ctx context.Context, what string, told func(Killed)) []Killed {
 	if n.Limit <= 0 {
 		n.Limit = KillLimit

@@ -90,7 +90,7 @@ func (w *waiter) look(ctx context.Context, now time.Time) error {
 func (w *waiter) user(ctx context.Context, now time.Time) (address.Instance, error) {
 	s, err := w.World.Identity.Speak(ctx, w.Facts, identity.Ask{Peek: true}, now)
 	if _, unknown := errors.AsType[*identity.UnknownError](err); unknown {
-		return "human:anybody", nil // who has no identity yet is told of what any person may answer
+		return "human:anybody", nil // a user without an identity yet gets what any person may answer
 	}
 	if err != nil || s.Instance.Canonical().Host() != identity.Human {
 		return "", nil // TUTTI_INSTANCE or an agent CLI runs this: nobody can be told to be the user

@@ -3,7 +3,8 @@
 //
 // Its parts judge for themselves: package negotiation what counts in a journal, package declaration what declarations mean,
 // package profile what is demanded. Here they are asked about each other, so that every face of the program gets the same answer.
-// An entry whose seal does not hold, or that its writer has not sealed although he seals, declares nothing here either.
+// An entry whose seal does not hold, or that its writer has not sealed although it seals others, declares nothing here either; behind a sealed
+// opening, neither does any entry of a party without a seal.
 //
 // A Bus is safe for concurrent use if its store is.
 package agreement

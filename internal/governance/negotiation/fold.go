@@ -125,12 +125,12 @@ func (f *fold) Reset() {
 	f.signed, f.refusals, f.final, f.sealers, f.overdue, f.witnessed = nil, nil, nil, set{}, set{}, dated{}
 }
 
-// foreseen are the codes of entries that may have been written in the name of another agent, or too late: show names them, too.
-var foreseen = []string{CodeKeyChanged, CodeUnproven, CodeUnsealed, CodeForged, CodeLate, CodeOver}
+// suspect are the codes of entries that may have been written in the name of another agent, or too late: show names them, too.
+var suspect = []string{CodeKeyChanged, CodeUnproven, CodeUnsealed, CodeForged, CodeLate, CodeOver}
 
 func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...any) {
 	j := Judgement{e.Sequence, e.ID, e.Actor.Instance, code, say(format, args...), counts}
-	if !counts && slices.Contains(foreseen, code) && len(f.void) < maxVoid {
+	if !counts && slices.Contains(suspect, code) && len(f.void) < maxVoid {
 		f.void = append(f.void, j)
 	}
 	if f.told != nil {

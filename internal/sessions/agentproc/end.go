@@ -30,7 +30,7 @@ type Ended struct {
 	Err    error          // why it could not be signalled
 }
 
-// A Plan is a kill that has noted whom it will end, and has signalled nobody yet.
+// A Plan is a kill that has noted which processes it will end, and has not signalled any yet.
 type Plan struct {
 	out    []Ended
 	spared map[int]bool

@@ -37,7 +37,7 @@ const (
 // The words of what became of a first prompt, in the row.
 const (
 	promptTaken   = "taken"
-	promptPasted  = "pasted"  // it stands in the place where its user types, and nothing pressed Enter
+	promptPasted  = "pasted"  // it is in the input line, and nothing pressed Enter
 	promptRemoved = "removed" // it stood there, could not be submitted, and was taken away again
 	promptUngiven = "not given"
 )
@@ -69,7 +69,7 @@ func (b *begin) prompt(ctx context.Context, text string, limit time.Duration) (b
 	return state == promptTaken, errors.Join(err, e)
 }
 
-// give returns what became of the prompt. One that could not be submitted is taken away again.
+// give returns how far the prompt got. One that could not be submitted is removed again.
 func (b *begin) give(ctx context.Context, text string, limit time.Duration) (string, error) {
 	state, err := b.put(ctx, text, limit)
 	if state != promptPasted || b.ended {
@@ -245,7 +245,7 @@ func (b *begin) ready(ctx context.Context, limit time.Duration) error {
 				pause(ctx, 3*lookEvery) // what is under way there takes as long as it takes
 			}
 		}
-		// What it certainly asks is told at once, everything else when it stays so; each once, until it changes.
+		// A question that is certain is reported at once, everything else when it stays so; each once, until it changes.
 		if state := b.state(); state != told && (Dialog(b.seen) != "" && !b.seen.Guess || time.Now().After(next)) {
 			b.m.o.Tell(fmt.Sprintf("session %s: the prompt waits: %s (%s)", b.row.Name, state, b.attach()))
 			told, next = state, time.Now().Add(b.m.tells)

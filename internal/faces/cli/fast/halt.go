@@ -241,7 +241,7 @@ func running(ctx context.Context, c *kit.Call) bool {
 	d, who, err := GoesOn(ctx, c, app.Reading)
 	if err != nil {
 		_, unknown := errors.AsType[*identity.NameError](err)
-		return !unknown // any other error is told here
+		return !unknown // any other error is reported here
 	}
 	defer d.Close()
 	live, err := d.Presence.Of(ctx, who, time.Now())

@@ -169,7 +169,7 @@ type TypedView struct {
 	Line string `json:"line,omitempty"` // "": its conversation is not known
 }
 
-// A RemoteEnd is what became of the agents of another machine.
+// A RemoteEnd is the result of a kill on another machine.
 type RemoteEnd struct {
 	Machine string `json:"machine"`
 	OK      bool   `json:"ok"`

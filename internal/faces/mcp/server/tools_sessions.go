@@ -26,7 +26,7 @@ var sessionWaitTool = tool{
 	},
 }
 
-// A waited is what came of waiting for sessions.
+// A waited is the result of waiting for sessions.
 type waited struct {
 	Reached  bool              `json:"reached"`
 	Sessions []observe.Reached `json:"sessions"`

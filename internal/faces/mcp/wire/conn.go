@@ -143,7 +143,7 @@ func (c *conn) refuse(id []byte, code int, text, data string) error {
 }
 
 // request takes a request in hand, when its turn has come, and returns what the SDK has to do for it. A call for which there is no room is
-// answered at once: while reading waited, nobody could cancel one of the others.
+// answered at once: if reading waited instead, the client could not cancel one of the others.
 func (c *conn) request(m message, size int) (jsonrpc.Message, error) {
 	c.turn()
 	k := &call{id: m.id, method: m.method, params: m.params, size: size}

@@ -16,7 +16,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// A changed says for programs what became of one session.
+// A changed is the result for one session in --json.
 type changed struct {
 	Name         string `json:"name"`
 	OK           bool   `json:"ok"`
