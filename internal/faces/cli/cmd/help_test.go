@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,24 +22,31 @@ func helpOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// The overview is for a newcomer: one screen, and no line that a terminal breaks. A verb that makes it too long is named
-// only (Rare), or stands in a family.
+// The overview is for a newcomer: the verbs of a normal day. What it leaves out, "help more" lists. No line is wider than a terminal.
 func TestOverview(t *testing.T) {
 	t.Parallel()
-	text := helpOf(t, "help")
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(lines) < 24 || len(lines) > 52 {
-		t.Errorf("the overview has %d lines, want 24 to 52:\n%s", len(lines), text)
+	first, rest := helpOf(t, "help"), helpOf(t, "help", "more")
+	if n := strings.Count(first, "\n"); n > 20 {
+		t.Errorf("the overview has %d lines:\n%s", n, first)
 	}
-	for _, line := range lines {
-		if kit.Width(line) > kit.HelpWidth {
+	if !strings.HasSuffix(first, "\n\"tutti help more\"         lists the other verbs by subject\n") {
+		t.Errorf("the overview does not end with help more:\n%s", first)
+	}
+	named := map[string]int{}
+	for line := range strings.Lines(first + rest) {
+		if kit.Width(strings.TrimSuffix(line, "\n")) > kit.HelpWidth {
 			t.Errorf("%q takes %d columns", line, kit.Width(line))
 		}
+		if words := strings.Fields(line); strings.HasPrefix(line, "  ") && line[2] != ' ' {
+			named[words[0]]++
+		}
 	}
-	words := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
 	for _, word := range verbs.Words(kit.Tutti, "") {
-		if word != "plumbing" && !slices.Contains(words, word) {
-			t.Errorf("the overview does not name %s", word)
+		if plain := kit.AliasOf(word); plain != "" && word != "resume" {
+			word = plain
+		}
+		if word != "plumbing" && named[word] != 1 {
+			t.Errorf("the overview and help more list %s %d times, want once", word, named[word])
 		}
 	}
 }
@@ -60,7 +66,11 @@ func TestVerbHelp(t *testing.T) {
 				t.Errorf("help %s: %q takes %d columns", v.Name, line, kit.Width(line))
 			}
 		}
-		for _, part := range []string{"Usage: tutti " + v.Name, "\nExample:\n    $ ", "\nExit status:\n  0"} {
+		usage := "Usage: tutti " + v.Name
+		if plain := kit.PlainName(v.Name); plain != "" && v.Family() != "" {
+			usage = "Usage: tutti " + plain
+		}
+		for _, part := range []string{usage, "\nExample:\n    $ ", "\nExit status:\n  0"} {
 			if !strings.Contains(text, part) {
 				t.Errorf("help %s lacks %q:\n%s", v.Name, part, text)
 			}

@@ -12,7 +12,7 @@ import (
 func TestOtherWords(t *testing.T) {
 	t.Parallel()
 	words := verbs.Words(kit.Tutti, "")
-	for _, word := range strings.Fields(`stop kill freeze abort panic quit start continue go unhalt restart list ls agents
+	for _, word := range strings.Fields(`stop kill freeze abort panic quit start continue go restart list ls agents
 		peers who ps read mail check messages msg message tell write post join login setup respond follow tail listen logs
 		history conversation threads mcp serve server tools me id`) {
 		others := kit.OtherWords(word)

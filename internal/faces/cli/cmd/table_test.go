@@ -174,3 +174,39 @@ func TestUnknownFlagIsNotGiven(t *testing.T) {
 		t.Errorf("doctor --prune: got prune %v, apply %v, unknown %v", c.On("prune"), c.On("apply"), c.On("no such flag"))
 	}
 }
+
+// --as and --instance are one flag, whichever of them help shows. Only inbox put has both: who writes, and into whose mailbox.
+func TestActorFlag(t *testing.T) {
+	t.Parallel()
+	for v := range verbs.Of(kit.Tutti) {
+		as, instance := v.Typed(kit.Tutti, "as"), v.Typed(kit.Tutti, "instance")
+		if as != instance && v.Name != "inbox put" {
+			t.Errorf("%s: --as and --instance are two flags, or one of them is missing", v.Name)
+		}
+	}
+}
+
+// A plain word is not a verb itself, and does what the older word does, behind flags as well.
+func TestAliases(t *testing.T) {
+	t.Parallel()
+	for _, a := range kit.Aliases {
+		if verbs.Has(kit.Tutti, a.Word) || !verbs.Has(kit.Tutti, a.For) {
+			t.Errorf("%s stands for %s, and one of them is in the wrong place", a.Word, a.For)
+		}
+	}
+	for typed, want := range map[string]string{
+		"unhalt": "resume", "reserve take a": "lease take", "blocker raise x": "blockage raise", "watchdog scan": "drumbeat scan",
+		"--quiet retire claude:api": "nhi offboard", "--root d reserve list": "lease list",
+	} {
+		in, err := kit.Parse(verbs, kit.Tutti, "", strings.Fields(typed))
+		if err != nil || in.Verb == nil || in.Verb.Name != want {
+			t.Errorf("%s: got %v, %v, want %s", typed, in.Verb, err, want)
+		}
+	}
+	if in, err := kit.Parse(verbs, kit.Tutti, "", []string{"send", "reserve", "unhalt"}); err != nil || in.Args[0] != "reserve" || in.Args[1] != "unhalt" {
+		t.Errorf("words behind the verb were changed: %q, %v", in.Args, err)
+	}
+	if in, _ := kit.Parse(verbs, kit.H2A, "", []string{"unhalt"}); in.Verb != nil {
+		t.Error("h2a knows a plain word")
+	}
+}

@@ -108,10 +108,10 @@ func TestTerminal(t *testing.T) {
 		args []string
 		want bool
 	}{
-		{nil, []string{"help"}, true},
-		{nil, []string{"help", "--no-color"}, false},
-		{[]string{"NO_COLOR=1"}, []string{"help"}, false},
-		{[]string{"TERM=dumb"}, []string{"help"}, false},
+		{nil, []string{"help", "more"}, true},
+		{nil, []string{"help", "more", "--no-color"}, false},
+		{[]string{"NO_COLOR=1"}, []string{"help", "more"}, false},
+		{[]string{"TERM=dumb"}, []string{"help", "more"}, false},
 	} {
 		shown := onTerminal(t, 80, append(tc.env, home), tc.args...)
 		if got := strings.Contains(shown, title); got != tc.want || !strings.Contains(shown, "Stop everything") {

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -17,7 +18,11 @@ func RunHelp(_ context.Context, c *kit.Call) error {
 	case len(c.Args) == 0:
 		OverviewTutti(c)
 		return nil
+	case c.Arg(0) == More && len(c.Args) == 1:
+		overviewMore(c)
+		return nil
 	}
+	c.Args = kit.Unalias(c.Args, 0)
 	v, err := VerbOf(c, "help")
 	switch {
 	case v != nil:
@@ -80,53 +85,71 @@ const about = "Coding agents find each other, send signed messages, and stop at 
 // OverviewColumn is where the second column of the overview begins.
 const OverviewColumn = 14
 
-// OverviewTutti shows on one screen what a newcomer needs. Verbs that are seldom needed are only named, families stand
-// for their verbs, and plumbing is left to the list of everything.
+// Everyday are the verbs of a normal day, in the order of the overview and of completion. One that the table does not have is left out.
+var Everyday = []string{"setup", "top", "status", "send", "receive", "watch", "session", "halt", "resume", "doctor"}
+
+// More is the word behind help that lists the other verbs.
+const More = "more"
+
+// OverviewTutti shows the verbs of a normal day.
 func OverviewTutti(c *kit.Call) {
 	c.Line("Usage: tutti <verb> [<flag>...] [<argument>...]")
 	c.Line("")
 	filled(c, about)
+	c.Line("")
+	for _, name := range Everyday {
+		overviewRow(c, name)
+	}
+	c.Line("")
+	helpRow(c, `"tutti help <verb>"`, "explains one verb, with examples", nameColumn)
+	helpRow(c, `"tutti help more"`, "lists the other verbs by subject", nameColumn)
+}
+
+// overviewMore lists the verbs that the overview leaves out, by subject, and the flags that every verb has.
+func overviewMore(c *kit.Call) {
 	for g := range kit.GroupEnd {
 		if g == kit.GroupPlumbing {
 			continue
 		}
-		c.Line("")
-		c.Line(c.Paint(kit.Bold, kit.GroupTitles[g]))
-		rare := overviewGroup(c, g)
-		if len(rare) > 0 {
-			helpRow(c, "  also", strings.Join(rare, ", "), OverviewColumn)
+		var names []string
+		for v := range c.Table.Shown(kit.Tutti) {
+			name, _, _ := strings.Cut(v.Name, " ")
+			if v.Group == g && !slices.Contains(Everyday, name) && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
 		}
+		if len(names) == 0 {
+			continue
+		}
+		c.Line(c.Paint(kit.Bold, kit.GroupTitles[g]))
+		for _, name := range names {
+			overviewRow(c, name)
+		}
+		c.Line("")
 	}
-	c.Line("")
 	var flags []string
 	for i := range kit.Globals {
 		flags = append(flags, Unbroken(kit.Globals[i].Label()))
 	}
 	filled(c, "Every verb takes "+strings.Join(flags, ", ")+".")
 	c.Line("")
-	filled(c, `"tutti help <verb>" says all about one verb, with examples; "tutti help --all" lists all verbs and flags.`)
+	filled(c, `"tutti help --all" lists every verb on a line of its own, also those for scripts and tests.`)
 }
 
-// overviewGroup shows the rows of a group and returns the verbs that are only named.
-func overviewGroup(c *kit.Call, g kit.Group) (rare []string) {
-	shown := ""
-	for v := range c.Table.Shown(kit.Tutti) {
-		family := v.Family()
-		switch {
-		case v.Group != g || family != "" && family == shown:
-		case v.Rare && family == "":
-			rare = append(rare, v.Name)
-		case v.Rare && !slices.Contains(rare, family) && c.Table.Find(kit.Tutti, family, "") == nil:
-			rare = append(rare, family)
-		case v.Rare:
-		case family == "":
-			helpRow(c, "  "+v.Name, v.Short, OverviewColumn)
-		case c.Table.Find(kit.Tutti, family, "") == nil:
-			shown = family
-			helpRow(c, "  "+family, oneLine(c.Table.Words(kit.Tutti, family)), OverviewColumn)
-		}
+// overviewRow shows a verb with its line, or a family with its verbs, under the plain word where there is one.
+func overviewRow(c *kit.Call, name string) {
+	text := ""
+	if v := c.Table.Find(kit.Tutti, name, ""); v != nil {
+		text = v.Short
+	} else if c.Table.HasFamily(kit.Tutti, name) {
+		text = oneLine(c.Table.Words(kit.Tutti, name))
+	} else {
+		return
 	}
-	return rare
+	if plain := kit.AliasOf(name); plain != "" && c.Table.Find(kit.Tutti, name, "") == nil {
+		name = plain
+	}
+	helpRow(c, "  "+name, text, OverviewColumn)
 }
 
 // oneLine are the verbs of a family in the overview. Of a large one the first stand there.
@@ -173,20 +196,31 @@ func OverviewH2A(c *kit.Call) {
 
 // familyHelp shows the verbs of one family.
 func familyHelp(c *kit.Call, family string) {
-	c.Line("Usage: tutti " + family + " <verb>")
+	c.Line("Usage: tutti " + cmp.Or(kit.AliasOf(family), family) + " <verb>")
 	c.Line("")
 	for v := range c.Table.Shown(kit.Tutti) {
 		if v.Family() == family {
-			helpRow(c, "  "+v.Name, v.Short, nameColumn)
+			helpRow(c, "  "+cmp.Or(kit.PlainName(v.Name), v.Name), v.Short, nameColumn)
 		}
 	}
 	c.Line("")
+	if plain := kit.AliasOf(family); plain != "" {
+		c.Line("tutti " + family + " is the older name of tutti " + plain + ".")
+		family = plain
+	}
 	c.Line(`"tutti help ` + family + ` <verb>" says all about one of them.`)
 }
 
 // VerbHelp prints all about a verb: what a person with a terminal and no manual needs to finish the task.
 func VerbHelp(c *kit.Call, v *kit.Verb) {
-	c.Line("Usage: " + kit.Synopsis(v, c.Under))
+	usage, other := kit.Synopsis(v, c.Under), kit.PlainName(v.Name)
+	if other != "" && c.Under == kit.Tutti && v.Family() != "" { // the plain word first
+		usage, other = strings.Replace(usage, v.Name, other, 1), v.Name
+	}
+	c.Line("Usage: " + usage)
+	if other != "" && c.Under == kit.Tutti {
+		c.Line("Also:  tutti " + other)
+	}
 	c.Line("")
 	filled(c, v.Does)
 	if v.Wont != "" {
@@ -218,7 +252,7 @@ func VerbHelp(c *kit.Call, v *kit.Verb) {
 		}
 		filled(c, "See also: "+strings.Join(names, ", "))
 	}
-	c.Line(`Flags that every verb has: "tutti help".`)
+	c.Line(`Flags that every verb has: "tutti help more".`)
 }
 
 func flagRows(c *kit.Call, flags []kit.Flag) {

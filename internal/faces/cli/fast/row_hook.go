@@ -5,14 +5,14 @@ import (
 )
 
 var HookRow = kit.Verb{
-	Name: "hook", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MinArgs: 2, MaxArgs: 2, Rare: true, Bus: true, Mute: true, TextOnly: true, Anyway: true, Run: runHook,
+	Name: "hook", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MinArgs: 2, MaxArgs: 2, Bus: true, Mute: true, TextOnly: true, Anyway: true, Run: runHook,
 	Short: "show mail to an agent; agent CLIs call this",
 	Args:  "<host> <event>",
 	Flags: []kit.Flag{
 		{Name: "wait", Kind: kit.Switch, Help: "wait in the background until there is mail for an agent that is idle"},
 		{Name: "all-tools", Kind: kit.Switch, Help: "these settings call the hook before every tool"},
 		{Name: "name", Kind: kit.Text, Value: "name", Help: "name of the agent, as its mcp-serve has it"},
-		{Name: "instance", Kind: kit.Text, Value: "instance", Help: "who the agent is, as its mcp-serve has it"},
+		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "instance", Help: "who the agent is, as its mcp-serve has it"},
 		{Name: "scope", Kind: kit.Text, Value: "scope", Help: "scope of a new agent, as its mcp-serve has it"},
 	},
 	Does: `Agent programs call it, with a JSON object on standard input, and read its answer; there is nothing in it for people. When

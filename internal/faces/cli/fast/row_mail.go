@@ -149,7 +149,7 @@ required.`,
 }
 
 var OutboxRow = kit.Verb{
-	Name: "outbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Run: runOutbox, Bus: true,
+	Name: "outbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Run: runOutbox, Bus: true,
 	Short:    "list what you sent",
 	Flags:    []kit.Flag{kit.NewestFlag, kit.MailboxFlag},
 	Does:     "Lists the copies of what was sent, newest first: id, age, recipient, thread, kind and first line. Of a message to another machine also: queued, carried or refused there.",

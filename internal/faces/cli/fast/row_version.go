@@ -5,7 +5,7 @@ import (
 )
 
 var VersionRow = kit.Verb{
-	Name: "version", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, Rare: true, Run: kit.RunVersion,
+	Name: "version", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, Run: kit.RunVersion,
 	Short: "print version and build",
 	Does:  "Prints the version and the build. Both programs of one build carry the same one.",
 	Examples: `$ tutti version

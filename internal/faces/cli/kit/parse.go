@@ -36,6 +36,8 @@ func Parse(table Table, under Names, cross string, args []string) (*Input, error
 		return in, in.gnu(args, -1, -1)
 	}
 	in := &Input{Under: Tutti}
+	word, _ := locate(table, args)
+	args = Unalias(args, word)
 	word, sub := locate(table, args)
 	err := in.choose(table, args, word, sub)
 	if err != nil {
@@ -135,7 +137,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 		}
 		hint := DidYouMean(meant, "tutti ")
 		if hint == "" {
-			hint = `"tutti help" lists the verbs`
+			hint = `"tutti help more" lists the verbs`
 		}
 		return UsageHint(hint, "%s: no such verb", Clean(first))
 	}
@@ -252,13 +254,7 @@ func (in *Input) flagHint(name string) string {
 		return hint
 	}
 	if in.Verb == nil {
-		return `"tutti help" lists the flags that every verb has`
-	}
-	// Who acts is --as, whose things are looked at is --instance: the one is easily typed for the other.
-	for _, pair := range [...][2]string{{"as", "instance"}, {"instance", "as"}} {
-		if name == pair[0] && in.Verb.Flag(in.Under, pair[1]) >= 0 {
-			return DidYouMean(pair[1:], "--")
-		}
+		return `"tutti help more" lists the flags that every verb has`
 	}
 	return `"` + in.title() + ` --help" lists the flags`
 }

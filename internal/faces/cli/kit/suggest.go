@@ -88,7 +88,7 @@ var otherWords = [...]struct{ typed, verbs string }{
 	{"stop kill", "session stop"},
 	{"freeze abort panic quit", "halt"},
 	{"start", "connect, resume"},
-	{"continue go unhalt restart", "resume"},
+	{"continue go restart", "resume"},
 	{"list ls agents peers who ps", "discover"},
 	{"read mail check messages", "receive, inbox"},
 	{"msg message tell write post", "send"},

@@ -103,6 +103,10 @@ const (
 	GroupStop Group = iota
 	GroupBus
 	GroupSessions
+	GroupTogether
+	GroupComms
+	GroupRemote
+	GroupGovern
 	GroupSetup
 	GroupPlumbing
 	GroupEnd
@@ -110,9 +114,13 @@ const (
 
 var GroupTitles = [GroupEnd]string{
 	GroupStop:     "Stop everything",
-	GroupBus:      "The bus",
-	GroupSessions: "Agents in tmux, and work for them",
-	GroupSetup:    "Set up and look after",
+	GroupBus:      "Agents and messages",
+	GroupSessions: "Agents in tmux, and jobs",
+	GroupTogether: "Working in one folder",
+	GroupComms:    "Messages between projects",
+	GroupRemote:   "Other machines over HTTP",
+	GroupGovern:   "Governance",
+	GroupSetup:    "Set up and repair",
 	GroupPlumbing: "Plumbing, for scripts and tests",
 }
 
@@ -138,7 +146,6 @@ type Verb struct {
 	See      string // verbs to read about next, beside those of the same family: "receive, store list"
 	Halt     HaltClass
 	Hidden   bool // not in overviews and completion
-	Rare     bool // the overview only names it
 	Lax      bool // runs in spite of wrong arguments, which are reported afterwards (halt)
 	Waits    bool // may run long: an interrupt ends its context instead of the process
 	Bus      bool // works on the bus, which may be one that only the full program can open

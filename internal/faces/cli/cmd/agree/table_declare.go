@@ -8,7 +8,7 @@ var negotiationFlag = kit.Flag{Name: "negotiation", Kind: kit.Text, Value: "id",
 
 var DeclareVerbs = []kit.Verb{
 	{
-		Name: "declare-interest", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Run: runDeclareInterest,
+		Name: "declare-interest", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runDeclareInterest,
 		Short: "declare what you have at stake in a negotiation",
 		Flags: []kit.Flag{
 			negotiationFlag, negoWhoFlag,
@@ -24,13 +24,13 @@ var DeclareVerbs = []kit.Verb{
 		Exit:     exitAgreeAct, See: "conflict-posture",
 	},
 	{
-		Name: "conflict-posture", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onDecision(runConflictPosture),
+		Name: "conflict-posture", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runConflictPosture),
 		Short: "list conflicts of interest in a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does:     "Says of each required signer, and of all who have declared an interest or were flagged, how they stand, and by which criteria.",
 		Examples: "$ tutti conflict-posture --negotiation nego:pilot-1", Exit: exitAgreeLook, See: "declare-interest, escalate",
 	},
 	{
-		Name: "escalate", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Run: runEscalate,
+		Name: "escalate", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runEscalate,
 		Short: "escalate a question to the parties' superior",
 		Flags: []kit.Flag{
 			negotiationFlag, negoWhoFlag,
@@ -50,7 +50,7 @@ var DeclareVerbs = []kit.Verb{
 $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: exitAgreeAct, See: "escalation list, escalation answer",
 	},
 	{
-		Name: "dossier", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Asks, Rare: true, Bus: true, Run: runDossier,
+		Name: "dossier", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Run: runDossier,
 		Short: "show a decision and which parties must review it",
 		Flags: []kit.Flag{
 			negotiationFlag,
@@ -62,12 +62,12 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 		Examples: "$ tutti dossier --negotiation nego:pilot-1", Exit: exitAgree + "; 5 halted, with --advisory-gate", See: "confiance, attest-comprehension",
 	},
 	{
-		Name: "confiance", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onDecision(runConfiance),
+		Name: "confiance", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runConfiance),
 		Short: "show how far a decision can be relied on", Flags: []kit.Flag{negotiationFlag},
 		Does: "Says who of the required signers has not attested the present dossier, and which conflicts lie open or do not.", Examples: "$ tutti confiance --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "attest-comprehension", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Run: runAttest,
+		Name: "attest-comprehension", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runAttest,
 		Short: "attest that you have understood a dossier",
 		Flags: []kit.Flag{
 			{Name: "negotiation", Kind: kit.Text, Value: "id", Offer: kit.Negotiations, Help: "the negotiation in whose journal it is to stand"},
@@ -85,12 +85,12 @@ the capability attester-comprehension. With neither --negotiation nor --to the s
 		Examples: "$ tutti attest-comprehension --negotiation nego:pilot-1", Exit: exitAgreeAct, See: "dossier, comprehension list",
 	},
 	{
-		Name: "comprehension list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onDecision(runComprehensionList),
+		Name: "comprehension list", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runComprehensionList),
 		Short: "list the attestations of a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does: "Lists the attestations of a journal, and to people whether they are of the present dossier.", Examples: "$ tutti comprehension list --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "comprehension verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, MaxArgs: 1, Offer: kit.Files, Run: runComprehensionVerify,
+		Name: "comprehension verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runComprehensionVerify,
 		Short: "verify one attestation", Args: "[<json>|<file>|-]",
 		Flags: []kit.Flag{
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the entry or message; must be given"},

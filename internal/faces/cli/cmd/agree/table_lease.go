@@ -4,11 +4,11 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-var leaseAs = kit.Flag{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "in whose name"}
+var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "in whose name"}
 
 var LeaseVerbs = []kit.Verb{
 	{
-		Name: "lease take", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: -1, Offer: kit.Files, Bus: true, Rare: true, Run: runLeaseTake,
+		Name: "lease take", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, MinArgs: 1, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseTake,
 		Short: "reserve files that you are editing",
 		Args:  "<path>...",
 		Flags: []kit.Flag{
@@ -27,7 +27,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		See:  "lease list, lease release, hook",
 	},
 	{
-		Name: "lease list", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: -1, Offer: kit.Files, Bus: true, Rare: true, Run: runLeaseList,
+		Name: "lease list", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Reads, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseList,
 		Short:    "list file reservations",
 		Args:     "[<path>...]",
 		Does:     "Lists the leases that stand, or those that concern the paths: on them, above or below.",
@@ -36,7 +36,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		See:      "lease take",
 	},
 	{
-		Name: "lease release", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Ends, MaxArgs: -1, Offer: kit.Files, Bus: true, Rare: true, Run: runLeaseRelease,
+		Name: "lease release", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Ends, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseRelease,
 		Short:    "release file reservations",
 		Args:     "[<path>...]",
 		Flags:    []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "all that are held in that name"}, leaseAs},

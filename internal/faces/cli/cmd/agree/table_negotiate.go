@@ -14,7 +14,7 @@ const (
 
 var (
 	negoIDFlag   = kit.Flag{Name: "id", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "the negotiation; must be given"}
-	negoWhoFlag  = kit.Flag{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who acts; under h2a it must be given"}
+	negoWhoFlag  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who acts; under h2a it must be given"}
 	negoKeyFlag  = kit.Flag{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the key that lies here", Offer: kit.Files, Help: "the key to sign with; under h2a it must be given where something is signed"}
 	mandateFlag  = kit.Flag{Name: "mandate", Kind: kit.Text, Value: "id", Under: kit.Tutti, Help: "the mandate under which it is done, for one who is no party"}
 	eventIDFlag  = kit.Flag{Name: "event-id", Kind: kit.Text, Value: "id", Default: "a new one", Help: "the id of the entry"}
@@ -29,12 +29,12 @@ var (
 
 var NegotiateVerbs = []kit.Verb{
 	{
-		Name: "negotiate list", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Bus: true, Run: runNegotiateList,
+		Name: "negotiate list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runNegotiateList,
 		Short: "list the negotiations of the bus", Does: "One line for each: where it stands, how many have signed, and what it is about.",
 		Examples: "$ tutti negotiate list", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateShow),
+		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateShow),
 		Short: "show where a negotiation stands, and what is missing",
 		Args:  "<id>",
 		Does: `Shows parties, state, offers, who has signed what, which entries do not count and why, what is missing, and what to type next.
@@ -44,7 +44,7 @@ All of it is told from the journal: it works without state.json.`,
 		See:      "negotiate diff, negotiate verify",
 	},
 	{
-		Name: "negotiate open", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runNegotiateOpen,
+		Name: "negotiate open", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runNegotiateOpen,
 		Short: "begin a negotiation",
 		Args:  "[<json>|<file>|-]",
 		Flags: []kit.Flag{
@@ -56,7 +56,7 @@ All of it is told from the journal: it works without state.json.`,
 			{Name: "signers", Kind: kit.Text, Value: "ids", Default: "the parties", Under: kit.Tutti, Help: "without a record: whose signatures are required"},
 			{Name: "quorum", Kind: kit.Count, Value: "n", Default: "all of them", Under: kit.Tutti, Help: "without a record: so many of the signers suffice"},
 			{Name: "deadline", Kind: kit.Text, Value: "time", Under: kit.Tutti, Help: "without a record: nothing counts that comes later, as 2026-12-31T12:00:00Z"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Under: kit.Tutti, Default: "who speaks here", Offer: kit.OwnAgents, Help: "who opens it"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Default: "who speaks here", Offer: kit.OwnAgents, Help: "who opens it"},
 		},
 		Does: `Writes the record of a negotiation: {id, scope, subject, parties, requiredSigners}, and, if wanted, deadline and authority,
 which is {kind: AUTHORITY, id, authorityKind: quorum, members, threshold}. Other members are kept. It begins as a draft.`,
@@ -65,26 +65,26 @@ $ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
 		Exit: exitAgreeAct, See: "negotiate offer, profile show",
 	},
 	{
-		Name: "negotiate offer", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
+		Name: "negotiate offer", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
 		Short: "make an offer", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Adds an offer to the journal. Every offer but the first names the one that it answers (--base, or its baseArtifactHash), so that
 nobody overwrites what they have not seen; under h2a, which has no word for that, it answers the latest.`,
 		Examples: "$ tutti negotiate offer --example engagement >charter.json\n$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
 	},
 	{
-		Name: "negotiate counter", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
+		Name: "negotiate counter", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
 		Short: "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Adds a counter-offer. What was signed before has to be signed again.", Examples: "$ tutti negotiate counter nego:pilot-1 charter.json --base sha256:…", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate sign", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateSign,
+		Name: "negotiate sign", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateSign,
 		Short: "sign the latest offer", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{artifactFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Signs, with the key of --instance that lies here. Name the artifact, or its hash, that you have looked at: if another one was
 offered meanwhile, nothing is signed.`,
 		Wont: "The key of a person signs only at a terminal. A key in a file (--private-key) is taken with a warning.", Examples: "$ tutti negotiate sign nego:pilot-1", Exit: exitAgreeAct, See: "negotiate stabilize, keys list",
 	},
 	{
-		Name: "negotiate propose", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Bus: true, Run: runNegotiatePropose,
+		Name: "negotiate propose", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runNegotiatePropose,
 		Short: "propose a text to other agents, and sign it",
 		Flags: []kit.Flag{
 			{Name: "with", Kind: kit.Text, Value: "agents", Offer: kit.Agents, Help: "who is to agree, with commas between; must be given"},
@@ -96,29 +96,29 @@ offered meanwhile, nothing is signed.`,
 		Examples: "$ tutti negotiate propose --with codex:billing --text 'You own db/'", Exit: exitAgreeAct, See: "negotiate accept, negotiate show",
 	},
 	{
-		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateAccept),
+		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateAccept),
 		Short: "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Signs by an entry that also says, to who reads types only, that the offer is accepted. The last signature that was missing also completes the agreement, as tutti negotiate stabilize does.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct, See: "negotiate propose, negotiate verify",
 	},
 	{
-		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
+		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
 		Short: "reject the latest offer", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "The negotiation ends with it when no agreement is possible without that party.", Examples: "$ tutti negotiate reject nego:pilot-1 --reason 'no date'", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
+		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
 		Short: "take the latest offer back", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Ends the negotiation, by who made the latest offer, or by any party as long as there is none.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateStabilize),
-		Short: "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
+		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateStabilize),
+		Short: "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
 		Does: `Verifies all of the journal, and keeps the artifact for good when everybody has signed it who has to. It may be broken off at any
 time and typed again, also by somebody else: what is done is not done twice.`,
 		Examples: "$ tutti negotiate stabilize nego:pilot-1", Exit: exitAgreeAct, See: "negotiate verify",
 	},
 	{
-		Name: "negotiate status", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Asks, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateStatus,
+		Name: "negotiate status", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateStatus,
 		Short: "tell the state in one word, or end a negotiation", Args: "<id> [<state>]",
 		Flags: []kit.Flag{
 			{Name: "status", Kind: kit.Text, Value: "state", Under: kit.H2A, Help: "the state; must be given"},
@@ -130,7 +130,7 @@ it holds already.`,
 		Examples: "$ tutti negotiate status nego:pilot-1\n$ tutti negotiate status nego:pilot-1 abandoned", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate diff", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateDiff),
+		Name: "negotiate diff", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateDiff),
 		Short: "show two offers side by side", Args: "<id>",
 		Flags: []kit.Flag{
 			{Name: "from", Kind: kit.Text, Value: "hash|entry", Default: "the one before", Help: "the first of them"},
@@ -139,12 +139,12 @@ it holds already.`,
 		Does: "Compares member by member. Two spellings of one value are no difference.", Examples: "$ tutti negotiate diff nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateJournal),
+		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateJournal),
 		Short: "print the entries of a negotiation", Args: "<id>", Flags: []kit.Flag{negoIDFlag},
 		Does: "Prints all entries after looking at their chain; a journal that is not there has none.", Wont: "Signatures are not looked at: negotiate verify does.", Examples: "$ tutti negotiate journal nego:pilot-1 --json", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate verify", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateVerify),
+		Name: "negotiate verify", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateVerify),
 		Short: "verify all of a negotiation, and name the first bad entry", Args: "<id>",
 		Does: `Reads all of the journal, verifies every signature, judges every entry, and compares the record and the artifact with what the
 journal says. It believes nothing that was written down or remembered. With --json: {ok, first, entries, findings, …}.`,
@@ -152,17 +152,17 @@ journal says. It believes nothing that was written down or remembered. With --js
 		Exit:     "0 all of it holds; 1 wrong usage; 2 it does not hold, or there is no such negotiation; 3 a file could not be read", See: "store check",
 	},
 	{
-		Name: "negotiate dossier", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runDossier,
+		Name: "negotiate dossier", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runDossier,
 		Short: "what is decided, and who has to look most carefully", Args: "<id>",
 		Does: "The same as dossier without a presenter.", Examples: "$ tutti negotiate dossier nego:pilot-1", Exit: exitAgreeLook, See: "dossier, confiance",
 	},
 	{
-		Name: "negotiate event", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateEvent),
+		Name: "negotiate event", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateEvent),
 		Short: "add an entry of one's own making", Args: "<id> <json>|<file>|-",
 		Flags: []kit.Flag{
 			negoIDFlag,
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the entry without its frame; must be given"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the actor that it names, else who speaks here", Help: "who acts"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the actor that it names, else who speaks here", Help: "who acts"},
 			causeFlag, relatedFlag,
 		},
 		Does: "Adds the entry as it is; what it lacks (id, type, actor, createdAt, negotiationId, causationId) is filled in. It may be added to a journal that has no record.",

@@ -9,7 +9,7 @@ import (
 // SignalVerbs are those by which agents call for help.
 var SignalVerbs = []kit.Verb{
 	{
-		Name: "ask", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Waits: true, MinArgs: 1, MaxArgs: 1, Run: onMatters(app.Writing, runAsk),
+		Name: "ask", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, Waits: true, MinArgs: 1, MaxArgs: 1, Run: onMatters(app.Writing, runAsk),
 		Short: "ask your user a question and wait for the answer", Args: "<question>",
 		Flags: []kit.Flag{
 			{Name: "options", Kind: kit.Text, Value: "words", Help: "the possible answers, with commas between; each a word, or WORD=what it means"},
@@ -26,11 +26,11 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit: "0 answered, or its default applies; 1 wrong usage; 2 there is no bus, or --wait is over; 3 a file could not be written; 5 halted; 130 interrupted: the question stays", See: "answer, escalation list",
 	},
 	{
-		Name: "answer", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runAnswer),
+		Name: "answer", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runAnswer),
 		Short: "answer a question that an agent asked you", Args: "[<id>] <answer>",
 		Flags: []kit.Flag{
 			{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
 			ofNegotiation,
 		},
 		Does:     "Answers the question that is open, or the one with this id. Where there are options the answer is one of them. The answer is signed with your key, and the agent that asked gets it at once. It needs a terminal outside of any agent program.",
@@ -39,10 +39,10 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit:     "0 done; 1 wrong usage, you may not, or several questions are open; 2 no question is open, or it is closed; 3 a file could not be written; 5 halted", See: "ask, escalation list",
 	},
 	{
-		Name: "blockage raise", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MaxArgs: 1, Run: bus.RunBlockageRaise,
+		Name: "blockage raise", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MaxArgs: 1, Run: bus.RunBlockageRaise,
 		Short: "report a blocker to the peers", Args: "[<reason>]",
 		Flags: []kit.Flag{
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who is blocked; under h2a it must be given"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who is blocked; under h2a it must be given"},
 			{Name: "reason", Kind: kit.Text, Value: "text", Help: "by what; must be given, here or as the argument"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "its first one", Help: "whose followers are told"},
 			{Name: "needs", Kind: kit.Text, Value: "text", Help: "what would help"},
@@ -54,21 +54,21 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted", See: "escalate, status",
 	},
 	{
-		Name: "blockage list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: bus.RunBlockageList,
+		Name: "blockage list", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Run: bus.RunBlockageList,
 		Short: "list agents that report a blocker",
 		Flags: []kit.Flag{
 			{Name: "active", Kind: kit.Switch, Help: "only those that nobody has resolved"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Help: "only those of this scope"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "only those in the scopes of this agent"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "only those in the scopes of this agent"},
 		},
 		Does:     "Lists what agents said, who waits longest first. One whose agent has had no session for a day is called stale.",
 		Examples: "$ tutti blockage list --active", Exit: kit.ExitBus,
 	},
 	{
-		Name: "blockage resolve", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: kit.Agents, Run: bus.RunBlockageResolve,
+		Name: "blockage resolve", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Run: bus.RunBlockageResolve,
 		Short: "report that a blocker is gone", Args: "[<agent>]",
 		Flags: []kit.Flag{
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.Agents, Help: "who was blocked; under h2a it must be given"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.Agents, Help: "who was blocked; under h2a it must be given"},
 			{Name: "by", Kind: kit.Text, Value: "id", Default: "who types this; under h2a nobody", Offer: kit.OwnAgents, Help: "who has helped"},
 		},
 		Does:     "Marks the blockage as resolved, which its peers are told. The first who resolves it stays on record.",
@@ -76,7 +76,7 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent has raised none; 3 a file could not be written",
 	},
 	{
-		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: onMatters(app.Reading, runEscalations),
+		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onMatters(app.Reading, runEscalations),
 		Short: "list escalations that wait for a decision",
 		Flags: []kit.Flag{
 			{Name: "all", Kind: kit.Switch, Help: "also what was answered, or has passed its end"},
@@ -86,17 +86,17 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Examples: "$ tutti escalation list", Exit: kit.ExitBus, See: "escalate, status",
 	},
 	{
-		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Run: onMatters(app.Reading, runEscalationShow),
+		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Run: onMatters(app.Reading, runEscalationShow),
 		Short: "show one escalation and its options", Args: "<id>", Flags: []kit.Flag{ofNegotiation},
 		Does:     "Shows the question, the options in an order that nobody chose, what applies without an answer, and what was answered.",
 		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: kit.ExitBus,
 	},
 	{
-		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runEscalationAnswer),
+		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runEscalationAnswer),
 		Short: "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
 		Flags: []kit.Flag{
 			{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
 			ofNegotiation,
 		},
 		Does: `Writes the answer into the journal of the negotiation, signed with your key; of an agent that stopped, that you have seen it. It
@@ -107,10 +107,10 @@ told by mail.`,
 		Exit:     "0 done; 1 wrong usage, or you may not; 2 there is no such matter, or it is closed; 3 a file could not be written; 5 halted",
 	},
 	{
-		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, Rare: true, Bus: true, Run: onMatters(app.Writing, runEscalationSettle),
+		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: onMatters(app.Writing, runEscalationSettle),
 		Short: "record the default answer of an overdue escalation",
 		Flags: []kit.Flag{
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who writes it down"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who writes it down"},
 		},
 		Does:     "Adds to the journal, of each matter whose end has passed, which fall-back applies since. That it applies does not depend on it.",
 		Examples: "$ tutti escalation settle", Exit: "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted",

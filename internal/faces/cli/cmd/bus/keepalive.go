@@ -16,7 +16,7 @@ import (
 )
 
 var KeepaliveVerbs = []kit.Verb{{
-	Name: "keepalive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Rare: true, Bus: true, Run: runKeepalive,
+	Name: "keepalive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Bus: true, Run: runKeepalive,
 	Short: "keep agents in tmux present on the bus",
 	Flags: []kit.Flag{
 		{Name: "interval", Kind: kit.Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"},

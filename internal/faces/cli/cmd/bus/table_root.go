@@ -22,7 +22,7 @@ $ tutti init .`,
 		See:  "root, connect, doctor",
 	},
 	{
-		Name: "root", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runRoot,
+		Name: "root", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Run: runRoot,
 		Short: "show which bus verbs use here, and why",
 		Does: `Shows the bus that verbs use here, why, and which other buses are near. The first of these is used: --root, H2A_ROOT,
 the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-workspace/.h2a.`,

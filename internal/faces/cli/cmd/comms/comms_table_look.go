@@ -9,7 +9,7 @@ const projectsGlob = "~/projects/*/inbox/from-agents/"
 
 var LookVerbs = []kit.Verb{
 	{
-		Name: "comms status", Under: kit.Tutti | kit.Cross, Group: kit.GroupBus, Halt: kit.Reads, Run: runCommsStatus, Apart: kit.ExitUsage,
+		Name: "comms status", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Reads, Run: runCommsStatus, Apart: kit.ExitUsage,
 		Short: "show what waits in the mailboxes of all projects",
 		Flags: []kit.Flag{
 			{Name: "projects-glob", Kind: kit.Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to look at"},
@@ -28,7 +28,7 @@ $ cross-agent-status --conversations`,
 		See:       "comms recv, comms watch",
 	},
 	{
-		Name: "comms watch", Under: kit.Tutti | kit.Cross, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Apart: kit.ExitUsage, Run: runCommsWatch,
+		Name: "comms watch", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Stays, Waits: true, Apart: kit.ExitUsage, Run: runCommsWatch,
 		Short: "tell of each message that comes into a mailbox",
 		Flags: []kit.Flag{
 			{Name: "projects-glob", Kind: kit.Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to follow"},
@@ -53,7 +53,7 @@ $ cross-agent-watch --quiet --no-notify --once`,
 
 var ServiceVerbs = []kit.Verb{
 	{
-		Name: "service install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Rare: true, Run: runServiceInstall,
+		Name: "service install", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Run: runServiceInstall,
 		Short: "let systemd run the watcher of mailboxes",
 		Flags: []kit.Flag{{Name: "no-start", Kind: kit.Switch, Help: "only write the units"}},
 		Does: `Writes the user units cross-agent-watch.service and cross-agent-watch.path where they differ from what they should be, and
@@ -64,7 +64,7 @@ starts the path unit, which starts the watcher once a mailbox exists. While the 
 		See:      "comms watch, install",
 	},
 	{
-		Name: "service remove", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Ends, Rare: true, Run: runServiceRemove,
+		Name: "service remove", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Ends, Run: runServiceRemove,
 		Short:    "stop the watcher and remove its units",
 		Does:     "Stops the path unit and the service, and removes the units that install wrote.",
 		Wont:     "Units of somebody else stay. The log stays.",
@@ -73,7 +73,7 @@ starts the path unit, which starts the watcher once a mailbox exists. While the 
 		See:      "service install",
 	},
 	{
-		Name: "service show", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runServiceShow,
+		Name: "service show", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Reads, Run: runServiceShow,
 		Short:    "show the units of the watcher",
 		Does:     "Shows whether the units are there, are those of this release, and what systemd says of them.",
 		Examples: "$ tutti service show",

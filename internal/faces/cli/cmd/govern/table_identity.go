@@ -7,7 +7,7 @@ import (
 // IdentityVerbs are about identities that are no person's.
 var IdentityVerbs = []kit.Verb{
 	{
-		Name: "subagent spawn", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Rare: true, Bus: true, Run: runSpawn,
+		Name: "subagent spawn", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Bus: true, Run: runSpawn,
 		Short: "give an agent a subagent with its own mailbox",
 		Args:  "<name>",
 		Flags: []kit.Flag{
@@ -21,7 +21,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage; 2 the parent is not registered, is no AGENTS, has less, is gone, or the name is taken; 3 a file could not be written",
 	},
 	{
-		Name: "subagent register", Under: kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, Run: runSpawn,
+		Name: "subagent register", Under: kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runSpawn,
 		Short: "give an agent a helper with a mailbox of its own",
 		Flags: []kit.Flag{
 			{Name: "parent", Kind: kit.Text, Value: "id", Help: "for whom it works"},
@@ -33,7 +33,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage; 2 the parent is not registered, is no AGENTS, has less, is gone, or the name is taken; 3 a file could not be written",
 	},
 	{
-		Name: "subagent list", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, Run: runSubagents,
+		Name: "subagent list", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runSubagents,
 		Short:    "list subagents, including revoked ones",
 		Flags:    []kit.Flag{{Name: "parent", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "only those below this one"}},
 		Does:     "Lists the subagents with their state, and what bounds them.",
@@ -41,7 +41,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     kit.ExitPlain,
 	},
 	{
-		Name: "subagent route", Under: kit.H2A, Group: kit.GroupSetup, Halt: kit.Acts, Rare: true, Bus: true, Run: runRoute,
+		Name: "subagent route", Under: kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runRoute,
 		Short: "put an envelope into a box of a subagent",
 		Flags: []kit.Flag{
 			{Name: "to", Kind: kit.Text, Value: "id", Help: "the subagent"},
@@ -53,7 +53,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage, or no envelope; 2 it is not bound, or was revoked; 3 a file could not be written; 5 halted",
 	},
 	{
-		Name: "subagent inbox", Under: kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, Run: runSubagentInbox,
+		Name: "subagent inbox", Under: kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runSubagentInbox,
 		Short:    "list the mail of an agent's subagents",
 		Flags:    []kit.Flag{{Name: "parent", Kind: kit.Text, Value: "id", Help: "whose subagents"}},
 		Does:     "Lists the envelopes in the inbox of each subagent, revoked ones as well. Nothing is taken or marked.",
@@ -61,7 +61,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     kit.ExitPlain,
 	},
 	{
-		Name: "subagent audit", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Agents, Rare: true, Bus: true, Run: runSubagentAudit,
+		Name: "subagent audit", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runSubagentAudit,
 		Short: "show the history of a subagent",
 		Args:  "[<id>]",
 		Flags: []kit.Flag{
@@ -73,7 +73,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     kit.ExitPlain,
 	},
 	{
-		Name: "subagent revoke", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Agents, Rare: true, Bus: true, Run: runSubagentRevoke,
+		Name: "subagent revoke", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runSubagentRevoke,
 		Short: "revoke a subagent and all below it for good",
 		Args:  "[<id>]",
 		Flags: []kit.Flag{
@@ -85,7 +85,7 @@ the parent's capabilities. An empty --capabilities= bounds it to none.`,
 		Exit:     "0 done; 1 wrong usage; 2 it is not bound, or is gone already; 3 a file could not be written",
 	},
 	{
-		Name: "nhi report", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, Run: runNHIReport,
+		Name: "nhi report", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runNHIReport,
 		Short: "report problems with identities and keys",
 		Flags: []kit.Flag{longLivedFlag},
 		Does: `Judges all agents and subagents by five of the OWASP top ten risks of non-human identities: left behind (1), without
@@ -96,7 +96,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		See:  "doctor",
 	},
 	{
-		Name: "nhi inventory", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, Run: runNHIInventory,
+		Name: "nhi inventory", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runNHIInventory,
 		Short:    "list identities with their keys and subagents",
 		Flags:    []kit.Flag{longLivedFlag},
 		Does:     "Lists every agent with the fingerprints and ages of its keys, who shares them, its subagents, and whether it was offboarded.",
@@ -104,10 +104,10 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		Exit:     kit.ExitPlain,
 	},
 	{
-		Name: "nhi attest", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Rare: true, Bus: true, Run: runNHIAttest,
+		Name: "nhi attest", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Makes, Bus: true, Run: runNHIAttest,
 		Short: "sign the report",
 		Flags: []kit.Flag{
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"},
 			{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the one in the keyring", Offer: kit.Files, Help: "with which key"},
 			{Name: "role", Kind: kit.Text, Value: "role", Default: "the first of its registration", Help: "as what"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "the first of its registration", Help: "in which scope"},
@@ -119,14 +119,14 @@ $ tutti nhi report --long-lived-days 30 --json`,
 		Exit:     "0 done; 1 wrong usage, or no key; 2 role or scope is not known, the key was revoked, or the agent was offboarded; 3 a file could not be read",
 	},
 	{
-		Name: "nhi verify", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Run: runNHIVerify,
+		Name: "nhi verify", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Run: runNHIVerify,
 		Short: "verify a signed report", Args: "<file>|-",
 		Does:     "Verifies the signature of an attestation that tutti nhi attest has printed, and by whose key it is: one that you have pinned, or a new one.",
 		Examples: "$ tutti nhi verify attestation.json",
 		Exit:     "0 valid; 1 wrong usage; 2 not valid, with the reason; 3 the file could not be read", See: "nhi attest, keys trust",
 	},
 	{
-		Name: "nhi offboard", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Agents, Rare: true, Bus: true, Run: runNHIOffboard,
+		Name: "nhi offboard", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runNHIOffboard,
 		Short: "take an agent out of service for good",
 		Args:  "[<instance>]",
 		Flags: []kit.Flag{
@@ -143,7 +143,7 @@ refused, and mail in its name goes to quarantine. It may be repeated when it was
 		See:      "keys revoke",
 	},
 	{
-		Name: "nhi export", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Agents, Rare: true, Bus: true, Run: runNHIExport,
+		Name: "nhi export", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runNHIExport,
 		Short: "print an agent's public keys as JSON Web Keys",
 		Args:  "[<instance>]",
 		Flags: []kit.Flag{

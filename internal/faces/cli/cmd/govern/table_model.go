@@ -6,7 +6,7 @@ import (
 
 var ModelVerbs = []kit.Verb{
 	{
-		Name: "model list", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, Rare: true, Run: runModelList,
+		Name: "model list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Indifferent, Run: runModelList,
 		Short: "what there is to describe how parties work together",
 		Does: `Lists what "tutti model show" shows: the grid of ten questions, the vocabulary, what always holds, a form to begin
 with, the patterns of the library and the profiles.`,
@@ -15,7 +15,7 @@ with, the patterns of the library and the profiles.`,
 		See:      "profile list",
 	},
 	{
-		Name: "model show", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Topics, Run: runModelShow,
+		Name: "model show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Offer: kit.Topics, Run: runModelShow,
 		Short: "show grid, vocabulary, a pattern, a profile or a form",
 		Args:  "<name>",
 		Does: `Shows one of: grid, vocabulary, invariants, form, a pattern of the library (A to E), or a profile by its whole
@@ -26,7 +26,7 @@ $ tutti model show form`,
 		See:  "profile show",
 	},
 	{
-		Name: "model check", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Run: runModelCheck,
+		Name: "model check", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Run: runModelCheck,
 		Short: "check a proposal of how parties work together",
 		Args:  "<file>",
 		Flags: []kit.Flag{{Name: "profile", Kind: kit.Text, Value: "id", Default: "the one that the proposal names", Offer: kit.Profiles, Help: "check it against this profile"}},
@@ -45,7 +45,7 @@ and worth a thought. With --json: {ok, profile, grid, findings: [{code, weight, 
 
 var ProfileVerbs = []kit.Verb{
 	{
-		Name: "profile list", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, Run: runProfileList,
+		Name: "profile list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Run: runProfileList,
 		Short:    "list the profiles of organisation, and which one is chosen",
 		Does:     "Lists the four profiles. The one that this bus has chosen is marked; where there is no bus, none is.",
 		Examples: "$ tutti profile list",
@@ -53,7 +53,7 @@ var ProfileVerbs = []kit.Verb{
 		See:      "model list",
 	},
 	{
-		Name: "profile show", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Rare: true, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileShow,
+		Name: "profile show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileShow,
 		Short: "show what a profile allows, and what it demands",
 		Args:  "[<profile>]",
 		Does: `Shows a profile, by default the one that this bus has chosen: which roles somebody must hold, how policies are adopted,
@@ -63,7 +63,7 @@ it asks for; and what has to be so before something is opened, offered, accepted
 		Exit:     kit.ExitBus,
 	},
 	{
-		Name: "profile use", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileUse,
+		Name: "profile use", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileUse,
 		Short: "choose the profile of this bus, or none",
 		Args:  "<profile>|none",
 		Flags: []kit.Flag{kit.AsFlag},

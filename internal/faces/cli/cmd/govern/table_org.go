@@ -13,7 +13,7 @@ var manifestFlag = kit.Flag{Name: "file", Kind: kit.Text, Value: "file", Default
 
 var OrgVerbs = []kit.Verb{
 	{
-		Name: "org validate", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Rare: true, Run: runOrgValidate,
+		Name: "org validate", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runOrgValidate,
 		Short: "check the manifest of an organisation",
 		Args:  "[<file>]",
 		Flags: []kit.Flag{manifestFlag},
@@ -26,7 +26,7 @@ $ tutti org validate team.yaml --json`,
 		See:  "org show, org diff, org render",
 	},
 	{
-		Name: "org show", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Rare: true, Run: runOrgShow,
+		Name: "org show", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runOrgShow,
 		Short:    "print the manifest of an organisation as it is read",
 		Args:     "[<file>]",
 		Flags:    []kit.Flag{manifestFlag},
@@ -35,7 +35,7 @@ $ tutti org validate team.yaml --json`,
 		Exit:     exitOrg,
 	},
 	{
-		Name: "org diff", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Rare: true, Bus: true, Run: runOrgDiff,
+		Name: "org diff", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runOrgDiff,
 		Short: "compare a manifest with who is registered",
 		Args:  "[<file>]",
 		Flags: []kit.Flag{manifestFlag},
@@ -47,7 +47,7 @@ roleMismatch, scopeGaps, inSync}.`,
 		See:      "org provision, discover",
 	},
 	{
-		Name: "org provision", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Files, Rare: true, Bus: true, Run: runOrgProvision,
+		Name: "org provision", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runOrgProvision,
 		Short: "grant the members of a manifest what they lack",
 		Args:  "[<file>]",
 		Flags: []kit.Flag{
@@ -67,10 +67,10 @@ $ tutti org provision team.yaml --by human:ana`,
 		See:  "org diff, coach ratify",
 	},
 	{
-		Name: "org withdraw", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Ends, Rare: true, Bus: true, Run: runOrgWithdraw,
+		Name: "org withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Ends, Bus: true, Run: runOrgWithdraw,
 		Short: "take back what was granted to an agent",
 		Flags: []kit.Flag{
-			{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose grants"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose grants"},
 			{Name: "role", Kind: kit.Text, Value: "role", Help: "only those of this role"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Help: "only those of this scope"},
 			{Name: "by", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who takes them back"},
@@ -82,7 +82,7 @@ $ tutti org provision team.yaml --by human:ana`,
 		See:      "org provision",
 	},
 	{
-		Name: "org render", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Rare: true, TextOnly: true, Run: runOrgRender,
+		Name: "org render", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, TextOnly: true, Run: runOrgRender,
 		Short: "draw an organisation",
 		Args:  "[<file>]",
 		Flags: []kit.Flag{
@@ -97,7 +97,7 @@ $ tutti org render --format svg >org.svg`,
 		See:  "org show",
 	},
 	{
-		Name: "coach propose", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Asks, Rare: true, Bus: true, Run: runCoachPropose,
+		Name: "coach propose", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Run: runCoachPropose,
 		Short: "write the envelope that proposes a manifest",
 		Flags: []kit.Flag{
 			manifestFlag, coachAsFlag,
@@ -112,7 +112,7 @@ $ tutti coach propose --as claude:lead:3f2a9c01b7de >proposal.json`,
 		See:  "coach ratify, org validate",
 	},
 	{
-		Name: "coach ratify", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Acts, Rare: true, Bus: true, Run: runCoachRatify,
+		Name: "coach ratify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runCoachRatify,
 		Short: "write and sign the envelope that ratifies a manifest",
 		Flags: []kit.Flag{
 			manifestFlag, coachAsFlag,
@@ -130,13 +130,13 @@ active for it on the bus; without a registration there is a warning, because nob
 }
 
 var (
-	coachAsFlag      = kit.Flag{Name: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who it is from; under h2a it must be given"}
+	coachAsFlag      = kit.Flag{Name: "as", Alias: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who it is from; under h2a it must be given"}
 	coachScopeFlag   = kit.Flag{Name: "scope", Kind: kit.Text, Value: "scope", Default: "that of the manifest", Help: "the scope in which it is said"}
 	coachDeliverFlag = kit.Flag{Name: "deliver", Kind: kit.Switch, Help: "also put it into the mailbox of each member"}
 )
 
 var SysMLVerbs = []kit.Verb{{
-	Name: "sysml verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Waits: true, MaxArgs: 1, Offer: kit.Files, Rare: true, Run: runSysMLVerify,
+	Name: "sysml verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MaxArgs: 1, Offer: kit.Files, Run: runSysMLVerify,
 	Short: "check what an envelope says about a SysML v2 model",
 	Args:  "<json>|@<file>|-",
 	Flags: []kit.Flag{

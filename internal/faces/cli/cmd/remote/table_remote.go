@@ -16,7 +16,7 @@ var (
 	remoteURL  = kit.Flag{Name: "url", Kind: kit.Text, Value: "url", Help: "the endpoint, as its server printed it"}
 	remoteCA   = kit.Flag{Name: "ca", Kind: kit.Text, Value: "file", Default: "those of the system", Offer: kit.Files, Help: "the authorities to believe, in PEM form"}
 	remoteKey  = kit.Flag{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the one in the keys of the bus", Offer: kit.Files, Help: "the key to sign with"}
-	remoteWho  = kit.Flag{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"}
+	remoteWho  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"}
 	exitServe  = "0 it was ended; 1 wrong usage, the address cannot be opened, or a file cannot be read; 2 there is no bus; 3 a file could not be read"
 	exitRemote = "0 it was taken; 1 wrong usage, it was not taken, or nobody answered; 2 nobody is registered under the name; 3 a file could not be read; 5 halted"
 )
@@ -31,7 +31,7 @@ func servePath(usual string) kit.Flag {
 
 var Verbs = []kit.Verb{
 	{
-		Name: "remote serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Rare: true, Bus: true, Run: runRemoteServe,
+		Name: "remote serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Run: runRemoteServe,
 		Short: "take in signed messages from other machines, by HTTP",
 		Flags: []kit.Flag{
 			servePort("8787"), serveHost, servePath("/h2a/envelopes"), serveOpen, serveCert, serveKey, serveRate, serveFull,
@@ -52,7 +52,7 @@ $ tutti remote serve --host 0.0.0.0 --exposed --tls-cert c.pem --tls-key k`,
 		Exit: exitServe, See: "remote send, remote peers, send",
 	},
 	{
-		Name: "remote send", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, Rare: true, Bus: true, MaxArgs: 1, Offer: kit.Files, Run: runRemoteSend,
+		Name: "remote send", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 1, Offer: kit.Files, Run: runRemoteSend,
 		Short: "send a signed message to an endpoint on another machine",
 		Args:  "<text>|<json>|@<file>|-",
 		Flags: []kit.Flag{
@@ -71,18 +71,18 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 		Exit: exitRemote, See: "remote peers, remote serve, send",
 	},
 	{
-		Name: "remote peers", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runRemotePeers,
+		Name: "remote peers", Under: kit.Tutti, Group: kit.GroupRemote, Halt: kit.Reads, Bus: true, Run: runRemotePeers,
 		Short:    "agents that are reached by an endpoint, and its URL",
 		Does:     "Lists the agents whose registration names an endpoint of the kind remote, with its URL. With --json: an array of {instance, name, url}.",
 		Examples: "$ tutti remote peers",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read", See: "remote send, register",
 	},
 	{
-		Name: "remote card", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Rare: true, Bus: true, Run: runRemoteCard,
+		Name: "remote card", Under: kit.Tutti, Group: kit.GroupRemote, Halt: kit.Reads, Bus: true, Run: runRemoteCard,
 		Short: "print what another machine has to know of your agent",
 		Flags: []kit.Flag{
 			{Name: "url", Kind: kit.Text, Value: "url", Help: "where that machine reaches your remote serve; must be given"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent"},
 		},
 		Does: `Prints one line of JSON for "tutti register -" on the other machine: the id of the agent, its public key and scopes, and the endpoint
 at which its mail arrives. The role in it is AGENTS. After that machine has registered it, plain send and reply there reach the agent,
@@ -92,7 +92,7 @@ and its messages are taken there.`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent is not registered; 3 a file could not be read", See: "register, remote serve, send",
 	},
 	{
-		Name: "remote mirror", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, Rare: true, Bus: true, Run: runMirror,
+		Name: "remote mirror", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, Run: runMirror,
 		Short: "show an agent of this bus on another one",
 		Flags: []kit.Flag{
 			remoteURL, remoteWho, remoteKey, remoteCA,
@@ -109,7 +109,7 @@ $ tutti remote mirror --url http://127.0.0.1:8788/h2a/mirror`,
 		Exit: exitRemote + "; 130 interrupted", See: "remote mirror-serve, status",
 	},
 	{
-		Name: "remote mirror-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Rare: true, Bus: true, Run: runMirrorServe,
+		Name: "remote mirror-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Run: runMirrorServe,
 		Short: "show agents of other buses here",
 		Flags: []kit.Flag{
 			servePort("8788"), serveHost, servePath("/h2a/mirror"), serveOpen, serveCert, serveKey, serveRate,
@@ -136,7 +136,7 @@ var (
 
 var DriveVerbs = []kit.Verb{
 	{
-		Name: "drive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, Rare: true, Bus: true, MaxArgs: 2, Offer: kit.Agents, Run: runDrive,
+		Name: "drive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 2, Offer: kit.Agents, Run: runDrive,
 		Short: "give an agent a signed instruction, where it works",
 		Args:  "<agent> <instruction>",
 		Flags: []kit.Flag{
@@ -164,7 +164,7 @@ $ tutti drive codex:web:3f2a9c01b7de 'go on' --driver local-tmux`,
 		See:  "send, session attach",
 	},
 	{
-		Name: "drive receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Asks, Rare: true, Bus: true, Run: runDriveReceive,
+		Name: "drive receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Asks, Bus: true, Run: runDriveReceive,
 		Short: "let an instruction through to an agent, or not, for its hooks",
 		Flags: []kit.Flag{
 			driveTo,
@@ -182,7 +182,7 @@ $ h2a drive receive --to codex:web:3f2a9c01b7de --stdin --ignore-non-drive`,
 		See:  "drive, drive serve",
 	},
 	{
-		Name: "drive serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Stays, Waits: true, Rare: true, Bus: true, Run: runDriveServe,
+		Name: "drive serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Run: runDriveServe,
 		Short: "take instructions for an agent by HTTP",
 		Flags: []kit.Flag{
 			driveTo,

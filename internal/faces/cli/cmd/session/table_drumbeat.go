@@ -6,7 +6,7 @@ import (
 
 var (
 	drumMaxFlag      = kit.Flag{Name: "max-relances", Kind: kit.Text, Value: "n", Default: "3", Help: "how often an agent is asked before it is put before a person; 0: it is at once"}
-	drumWhoFlag      = kit.Flag{Name: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "the agent"}
+	drumWhoFlag      = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "the agent"}
 	drumWayFlag      = kit.Flag{Name: "relauncher", Kind: kit.Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "headless", "auto"}, Help: "how agents are asked to go on"}
 	drumWatchFlag    = kit.Flag{Name: "relauncher", Kind: kit.Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "remote", "headless", "auto"}, Help: drumWayFlag.Help}
 	drumBeatFlag     = kit.Flag{Name: "interval-ms", Kind: kit.Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"}
@@ -22,7 +22,7 @@ var (
 // DrumbeatVerbs are about agents that have stopped.
 var DrumbeatVerbs = []kit.Verb{
 	{
-		Name: "drumbeat record", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Makes, Rare: true, Bus: true, Run: runDrumRecord,
+		Name: "drumbeat record", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Makes, Bus: true, Run: runDrumRecord,
 		Short: "record that an agent has stalled",
 		Flags: []kit.Flag{
 			drumWhoFlag,
@@ -43,7 +43,7 @@ says when it was, for drumbeat simulate.`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written", See: "drumbeat watch",
 	},
 	{
-		Name: "drumbeat scan", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Rare: true, Bus: true, Run: runDrumScan,
+		Name: "drumbeat scan", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Run: runDrumScan,
 		Short: "list stalled agents",
 		Flags: []kit.Flag{drumMaxFlag},
 		Does: `Lists who has stopped and could be asked to go on, and who was asked often enough. To people it says also what would be due now by the entry
@@ -53,7 +53,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 		Exit:     kit.ExitPlain, See: "drumbeat escalations",
 	},
 	{
-		Name: "drumbeat clear", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Ends, Rare: true, Bus: true, MaxArgs: 1, Offer: kit.Agents, Run: runDrumClear,
+		Name: "drumbeat clear", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Run: runDrumClear,
 		Short:    "remove the record of a stalled agent",
 		Args:     "[<agent>]",
 		Flags:    []kit.Flag{drumWhoFlag},
@@ -62,17 +62,17 @@ alone; a program that watches sees more, as the screen of the agent.`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written",
 	},
 	{
-		Name: "drumbeat escalations", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Rare: true, Bus: true, Run: runDrumEscalations,
+		Name: "drumbeat escalations", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Run: runDrumEscalations,
 		Short:    "list stalled agents that need you",
 		Does:     "Lists who was put before you, the oldest first, why, and since when. One that goes on by itself is not in it any more.",
 		Examples: "$ tutti drumbeat escalations\n$ tutti drumbeat escalations --json",
 		Exit:     kit.ExitPlain, See: "drumbeat clear, status",
 	},
 	{
-		Name: "drumbeat relance-inbox", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, Rare: true, Bus: true, Run: runDrumInbox,
+		Name: "drumbeat relance-inbox", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Waits: true, Bus: true, Run: runDrumInbox,
 		Short: "follow requests by mail to ask an agent to go on",
 		Flags: []kit.Flag{
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "all agents that have stopped", Offer: kit.Agents, Help: "only this one"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "all agents that have stopped", Offer: kit.Agents, Help: "only this one"},
 			drumWayFlag, registryFlag,
 		},
 		Does: `Looks into the mailboxes of agents that have stopped for messages of the kind drumbeat.resume, and follows those that are signed and verified, by the
@@ -83,11 +83,11 @@ due before his time. A message is taken away when it was followed, or never will
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 5 halted",
 	},
 	{
-		Name: "drumbeat watch", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Stays, Waits: true, Rare: true, Bus: true, Run: runDrumWatch,
+		Name: "drumbeat watch", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Stays, Waits: true, Bus: true, Run: runDrumWatch,
 		Short: "ask stalled agents to go on, then tell you",
 		Flags: []kit.Flag{
 			drumBeatFlag, drumMaxFlag, drumWatchFlag, registryFlag,
-			{Name: "instance", Kind: kit.Text, Value: "id", Default: "nobody in particular", Offer: kit.OwnAgents, Help: "who asks, and signs what goes to other machines: agents are then left to the conductors of their workspaces first"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "nobody in particular", Offer: kit.OwnAgents, Help: "who asks, and signs what goes to other machines: agents are then left to the conductors of their workspaces first"},
 			{Name: "decider", Kind: kit.Text, Value: "line", Help: "a program, with arguments, that says what is to become of one that was asked; logging: none, and that is written down"},
 			drumAfterFlag, drumForceFlag,
 			{Name: "once", Kind: kit.Switch, Under: kit.Tutti, Help: "look once and end"},
@@ -117,7 +117,7 @@ shell, with the question as its last argument, has a minute, and prints {"action
 		See:      "up, drumbeat simulate",
 	},
 	{
-		Name: "drumbeat simulate", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Rare: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runDrumSimulate,
+		Name: "drumbeat simulate", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runDrumSimulate,
 		Short: "replay a recorded day with other settings",
 		Args:  "<file>",
 		Flags: []kit.Flag{

@@ -148,7 +148,7 @@ $ tutti session capture --lines 200`,
 		Exit: "0 done; 1 wrong usage, no such session, or nothing is left of it; 3 tmux did not answer; 6 several run and none was named; 8 tmux has another session of that name",
 	},
 	{
-		Name: "session explain", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Rare: true, Run: onSessions(sessionExplain),
+		Name: "session explain", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionExplain),
 		Short: "show why a state of a session is reported",
 		Args:  "[<name>]",
 		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},

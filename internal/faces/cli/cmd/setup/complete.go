@@ -2,10 +2,12 @@ package setup
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"tutti/internal/app"
 	"tutti/internal/faces/cli/cmd/stop"
+	"tutti/internal/faces/cli/docs"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -54,7 +56,11 @@ func (k *completer) locate(words []string, cross string) {
 	if k.under == kit.Cross {
 		k.verb = k.c.Table.Find(kit.Cross, cross, "")
 	}
-	for _, w := range words {
+	for i := 0; i < len(words); i++ {
+		if k.verb == nil && k.family == "" {
+			words = kit.Unalias(words, i)
+		}
+		w := words[i]
 		if f := k.waits; f != nil && !(k.under == kit.H2A && strings.HasPrefix(w, "--")) {
 			k.given(f, w)
 			k.waits = nil
@@ -149,23 +155,44 @@ func (k *completer) say(word, remark string) {
 	}
 }
 
+// verbs offers what may stand where a verb is expected: those of a normal day first.
 func (k *completer) verbs() {
-	said := ""
-	for v := range k.c.Table.Shown(k.under) {
-		f := v.Family()
-		switch {
-		case k.family != "" && f == k.family:
-			k.say(v.Name[len(f)+1:], v.Short)
-		case k.family != "" || f != "" && f == said:
-		case f != "":
-			said = f
-			if k.c.Table.Find(k.under, f, "") == nil {
-				k.say(f, strings.Join(k.c.Table.Words(k.under, f), ", "))
+	if k.family != "" {
+		for v := range k.c.Table.Shown(k.under) {
+			if f := v.Family(); f == k.family {
+				k.say(v.Name[len(f)+1:], v.Short)
 			}
-		default:
-			k.say(v.Name, v.Short)
+		}
+		return
+	}
+	words := k.c.Table.Words(k.under, "")
+	if k.under == kit.Tutti {
+		for _, word := range docs.Everyday {
+			if slices.Contains(words, word) {
+				k.firstWord(word)
+			}
+		}
+		words = slices.DeleteFunc(words, func(w string) bool { return slices.Contains(docs.Everyday, w) })
+	}
+	for i, word := range words {
+		if !slices.Contains(words[:i], word) {
+			k.firstWord(word)
 		}
 	}
+	if k.under == kit.Tutti {
+		for _, a := range kit.Aliases {
+			k.say(a.Word, "tutti "+a.For)
+		}
+	}
+}
+
+// firstWord offers a verb with its line, or a family with its verbs.
+func (k *completer) firstWord(word string) {
+	if v := k.c.Table.Find(k.under, word, ""); v != nil {
+		k.say(word, v.Short)
+		return
+	}
+	k.say(word, strings.Join(k.c.Table.Words(k.under, word), ", "))
 }
 
 func (k *completer) flags() {

@@ -39,6 +39,7 @@ func runMan(ctx context.Context, c *kit.Call) error {
 
 // pageOf returns the page that the arguments name, and what prints its text where there is no man.
 func pageOf(c *kit.Call) (page []byte, text func(), err error) {
+	c.Args = kit.Unalias(c.Args, 0)
 	name := strings.Join(c.Args, "-")
 	under, cross := kit.ProgramName(name)
 	switch {

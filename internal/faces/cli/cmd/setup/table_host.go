@@ -70,7 +70,7 @@ $ tutti host status --host codex --json`,
 		Short: "print the hooks of the older programs",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Choices: kit.HostNames, Help: "which program"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.OwnAgents, Help: "the agent"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.OwnAgents, Help: "the agent"},
 			{Name: "status", Kind: kit.Text, Value: "word", Default: "paused", Help: "what the agent is recorded as when a turn is over"},
 			{Name: "write", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "put them into this file of hooks, in the form of Claude"},
 			{Name: "scaffold", Kind: kit.Text, Value: "dir", Offer: kit.Folders, Help: "make a plug-in for Codex in this folder"},

@@ -6,12 +6,12 @@ import (
 
 var MCPVerbs = []kit.Verb{
 	{
-		Name: "mcp-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, TextOnly: true, Bus: true, Rare: true, Run: runMCPServe,
+		Name: "mcp-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Stays, Waits: true, TextOnly: true, Bus: true, Run: runMCPServe,
 		Short: "serve an agent CLI over MCP",
 		Flags: []kit.Flag{
 			{Name: "auto-open", Kind: kit.Switch, Help: "connect the agent and open a session at start"},
 			{Name: "host", Kind: kit.Text, Value: "host", Default: "agent", Help: "the agent CLI that is served"},
-			{Name: "instance", Kind: kit.Text, Value: "id", Help: "the agent that speaks through this server, as it is"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Help: "the agent that speaks through this server, as it is"},
 			{Name: "name", Kind: kit.Text, Value: "name", Help: "how the agent is shown to others"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "scope:default", Help: "what the session of --auto-open is interested in"},
 			{Name: "tools", Kind: kit.Text, Value: "set", Default: "all", Choices: []string{"all", "lean"}, Help: "which tools are listed: lean lists those that a model needs daily; a call of any other is still answered"},
@@ -36,7 +36,7 @@ $ h2a mcp-serve --root ~/h2a-workspace/.h2a`,
 		Exit: "0 the input has ended, or it was interrupted; 1 wrong usage, or the input or output failed",
 	},
 	{
-		Name: "mcp-tools", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Indifferent, Rare: true, Run: runMCPTools,
+		Name: "mcp-tools", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Indifferent, Run: runMCPTools,
 		Short:    "list the tools that mcp-serve offers",
 		Does:     "Lists the tools of the MCP server in the order in which it offers them.",
 		Examples: "$ tutti mcp-tools",

@@ -63,7 +63,7 @@ $ tutti install --uninstall`,
 		See:  "completion, man",
 	},
 	{
-		Name: "completion", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Rare: true, Run: runCompletion, TextOnly: true,
+		Name: "completion", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Run: runCompletion, TextOnly: true,
 		Short: "print the completion script of a shell",
 		Args:  "bash|zsh|fish",
 		Does:  "Prints a script that completes verbs, flags and values of tutti and of the names it answers to.",
@@ -74,7 +74,7 @@ $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 		See:  "install",
 	},
 	{
-		Name: "man", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, Rare: true, TextOnly: true, Run: runMan,
+		Name: "man", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, TextOnly: true, Run: runMan,
 		Short: "show the manual page of a verb, or write all pages",
 		Args:  "[<verb>]",
 		Flags: []kit.Flag{
@@ -95,12 +95,14 @@ $ tutti man --dir ./man1`,
 		See:  "help, install",
 	},
 	{
-		Name: "help", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, Rare: true, Run: docs.RunHelp, TextOnly: true,
+		Name: "help", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, Run: docs.RunHelp, TextOnly: true,
 		Short: "show the verbs, or the help of one verb",
-		Args:  "[<verb>]",
+		Args:  "[<verb>|more]",
 		Flags: []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "all verbs, a line each, and the flags that every verb has"}},
-		Does:  "Shows the overview, or the help of one verb, which is also what --help shows behind that verb.",
+		Does: `Shows the verbs of a normal day, or the help of one verb, which --help behind that verb shows, too. "tutti help more"
+lists the other verbs by subject.`,
 		Examples: `$ tutti help send
+$ tutti help more
 $ tutti help store list
 $ tutti help --all`,
 		Exit: "0 done; 1 there is no such verb",
