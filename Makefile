@@ -23,8 +23,8 @@ test: ## install what the tests need, then run all of them, also with the race d
 lint: ## format, vet and static analysis, with the versions pinned in tools/go.mod
 	@scripts/lint.sh
 
-bench: build ## measure what is promised and rewrite the table in README.md
-	CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/test/bench -bin bin -readme README.md $(BENCHFLAGS)
+bench: build ## measure what is promised and rewrite the table in docs/performance.md
+	CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/test/bench -bin bin -page docs/performance.md $(BENCHFLAGS)
 
 soak: ## the long versions of the tests and every fuzz target; under an hour
 	@scripts/soak.sh

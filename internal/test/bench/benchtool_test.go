@@ -88,7 +88,7 @@ func TestFormat(t *testing.T) {
 
 func TestRewriteKeepsTheRest(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "README.md")
+	path := filepath.Join(t.TempDir(), "performance.md")
 	const head, tail = "# x\n\nbefore\n", "\nafter\n"
 	if err := os.WriteFile(path, []byte(head+begin+"\nold\n"+end+tail), 0o644); err != nil {
 		t.Fatal(err)

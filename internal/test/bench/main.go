@@ -1,4 +1,4 @@
-// Command benchtool measures what the project promises about speed and size, and writes the figures into README.md.
+// Command benchtool measures what the project promises about speed and size, and writes the figures into docs/performance.md.
 //
 // It promises that a figure and the thing it is compared with come from the same run, on the same folders, one after
 // the other in turns: a process against an empty program that was built with the same flags, a stored document against
@@ -42,7 +42,7 @@ var errMissed = errors.New("a target was missed")
 func run(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("benchtool", flag.ContinueOnError)
 	bin := flags.String("bin", "bin", "folder of the built programs")
-	readme := flags.String("readme", "", "file whose table is rewritten; empty: print only")
+	page := flags.String("page", "", "file whose table is rewritten; empty: print only")
 	only := flags.String("only", "", "measure only the rows whose subject or work matches this expression; the file is then left alone")
 	strict := flags.Bool("strict", false, "exit with status 1 when a target is missed")
 	if err := flags.Parse(args); err != nil {
@@ -62,11 +62,11 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if *readme != "" && *only == "" {
-		if err := rewrite(*readme, table(done, machine(e.dir))); err != nil {
+	if *page != "" && *only == "" {
+		if err := rewrite(*page, table(done, machine(e.dir))); err != nil {
 			return err
 		}
-		fmt.Println("rewritten: the table in", *readme)
+		fmt.Println("rewritten: the table in", *page)
 	}
 	for _, r := range done {
 		if *strict && !r.ok() {

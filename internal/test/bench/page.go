@@ -5,6 +5,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"tutti/internal/platform/atomicfile"
 )
@@ -84,7 +85,7 @@ func machine(dir string) string {
 	if err != nil || fs == "" {
 		fs = "an unknown file system"
 	}
-	return fmt.Sprintf("Measured on %d × %s, %s, %s, %s/%s.", runtime.NumCPU(), cpu, kernel, fs, runtime.Version(), runtime.GOARCH)
+	return fmt.Sprintf("Measured on %s with %d × %s, %s, %s, %s/%s.", time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), cpu, kernel, fs, runtime.Version(), runtime.GOARCH)
 }
 
 // fileSystem finds the type of the file system that a path lies on, in the system's list of mounts: the one mounted
