@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -98,9 +97,7 @@ func (sc *Scene) Program(name string) string {
 		sc.T.Fatal(err)
 	}
 	path := filepath.Join(sc.T.TempDir(), name)
-	syscall.ForkLock.RLock() // a child that is just started must not hold it open for writing
 	err = progfile.Write(path, body, 0o700)
-	syscall.ForkLock.RUnlock()
 	if err != nil {
 		sc.T.Fatal(err)
 	}

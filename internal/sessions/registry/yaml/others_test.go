@@ -397,10 +397,7 @@ func (b *bench) notRoot(t *testing.T, args ...string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A child that another test starts meanwhile would inherit the open file, and Linux runs no program that is open for writing.
-		syscall.ForkLock.RLock()
 		err = progfile.Write(filepath.Join(dir, "test"), self, 0o755)
-		syscall.ForkLock.RUnlock()
 		if err != nil {
 			t.Fatal(err)
 		}
