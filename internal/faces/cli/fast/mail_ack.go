@@ -29,7 +29,7 @@ func runReply(ctx context.Context, c *kit.Call) error {
 	if err := say(ctx, c, &l, c.Args[1:]); err != nil {
 		return unsent(ctx, c, err)
 	}
-	d, err := c.Speaker(ctx)
+	d, err := c.Speaker(ctx, c.Value("as"))
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
@@ -75,7 +75,7 @@ func runAck(ctx context.Context, c *kit.Call) error {
 	case !all && len(c.Args) == 0:
 		return kit.UsageHint("--all takes everything that was shown", "ack: which message?")
 	}
-	d, err := c.Receiver(ctx)
+	d, err := c.Receiver(ctx, c.Value("as"))
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func runBatch(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
-	d, err := c.Speaker(ctx)
+	d, err := c.Speaker(ctx, c.Value("as"))
 	if err != nil {
 		return unsent(ctx, c, err)
 	}

@@ -25,7 +25,7 @@ const maxCell = 44
 
 // runInbox lists the mailbox.
 func runInbox(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx)
+	d, err := c.Looker(ctx, c.Value("instance"))
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func Judge(d *kit.Account) func(context.Context, store.Key, *envelope.Summary) (
 
 // runOutbox lists what was sent.
 func runOutbox(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx)
+	d, err := c.Looker(ctx, c.Value("instance"))
 	if err != nil {
 		return err
 	}
@@ -322,7 +322,7 @@ func carriedStates(ctx context.Context, d *kit.Account, sent []*mailbox.Message)
 
 // runInboxHeld lists what the settings held back.
 func runInboxHeld(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx)
+	d, err := c.Looker(ctx, c.Value("instance"))
 	if err != nil {
 		return err
 	}

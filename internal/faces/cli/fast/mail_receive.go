@@ -20,7 +20,7 @@ const lookAgain = 10 * time.Second
 
 // runReceive shows what was not shown yet.
 func runReceive(ctx context.Context, c *kit.Call) error {
-	d, err := c.Receiver(ctx)
+	d, err := c.Receiver(ctx, c.Value("as"))
 	if err != nil {
 		return err
 	}

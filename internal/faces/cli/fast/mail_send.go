@@ -35,7 +35,7 @@ func runSend(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
-	d, err := c.Speaker(ctx)
+	d, err := c.Speaker(ctx, c.Value("as"))
 	if err != nil {
 		return unsent(ctx, c, err)
 	}

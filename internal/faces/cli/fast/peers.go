@@ -71,7 +71,7 @@ func runDiscover(ctx context.Context, c *kit.Call) error {
 
 // self is who speaks here, "" when nobody can be told: then nobody is left out of a list.
 func self(ctx context.Context, c *kit.Call, w *app.World) address.Instance {
-	s, err := c.Peek(ctx, w)
+	s, err := c.Peek(ctx, w, "")
 	if err != nil {
 		return ""
 	}

@@ -79,7 +79,7 @@ type threadPart struct {
 // openThreadReader opens the bus for one who reads a thread. A user who names no agent reads the threads of all agents whose keys are
 // here, and needs no mailbox for it.
 func openThreadReader(ctx context.Context, c *kit.Call) (*threadReader, error) {
-	d, err := c.Looker(ctx)
+	d, err := c.Looker(ctx, c.Value("instance"))
 	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok && unknown.Person {
 		if d, err = c.Counter(app.Reading); err == nil {
 			d.Who = &identity.Speaker{}

@@ -22,7 +22,7 @@ func runWhoami(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	s, err := c.Peek(ctx, w)
+	s, err := c.Peek(ctx, w, c.Value("as"))
 	var unknown *identity.UnknownError
 	if err != nil && !errors.As(err, &unknown) {
 		return err

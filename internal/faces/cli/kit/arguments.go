@@ -63,10 +63,10 @@ func FirstInPath(name string) string {
 
 // Given reads the envelope that a verb is given: by --json under h2a, else as a word. signed: it carries signatures, and must
 // stay as it is.
-func (c *Call) Given(ctx context.Context) (raw []byte, signed bool, err error) {
+func (c *Call) Given(ctx context.Context, byFlag string) (raw []byte, signed bool, err error) {
 	arg := c.Arg(0)
 	if c.Under == H2A {
-		if arg = c.Value("json"); arg == "" {
+		if arg = byFlag; arg == "" {
 			return nil, false, c.Missing("json")
 		}
 	}
@@ -175,7 +175,8 @@ var ProfileWords = []string{"A_ENTERPRISE", "B_ECOSYSTEM", "C_GOVERNMENT_CITIZEN
 var ModelTopics = []string{"grid", "vocabulary", "invariants", "form"}
 
 // Age reads a flag that takes a number of days, as in 90d, or a duration.
-func (c *Call) Age(name string, otherwise time.Duration) (time.Duration, error) {
+func (c *Call) Age(flag any, otherwise time.Duration) (time.Duration, error) {
+	name := c.FlagName(flag)
 	text := c.Text(name)
 	if text == "" {
 		return otherwise, nil

@@ -48,8 +48,8 @@ func GeneralFault(err error) error {
 }
 
 // ProjectHere is the project that --project names, or in which the command was called.
-func (c *Call) ProjectHere(o *exchange.Service) (exchange.Project, error) {
-	if name := c.Text("project"); name != "" {
+func (c *Call) ProjectHere(o *exchange.Service, name string) (exchange.Project, error) {
+	if name != "" {
 		return c.ProjectNamed(o, name)
 	}
 	p, ok := o.ProjectAt(c.App.WorkDir())

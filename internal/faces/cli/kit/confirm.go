@@ -9,8 +9,8 @@ import (
 
 // Confirm asks before a step that cannot be taken back, or that acts for the user: at a terminal with a question, elsewhere it
 // wants --yes. undone says what was left as it is; hint, what to type where there is no terminal.
-func (c *Call) Confirm(question, undone, hint string) error {
-	if c.On("yes") {
+func (c *Call) Confirm(yes bool, question, undone, hint string) error {
+	if yes {
 		return nil
 	}
 	in, ok := c.In.(*os.File)

@@ -53,7 +53,8 @@ func (c *Call) Value(name string) string {
 }
 
 // Missing reports a flag that the verb cannot do without.
-func (c *Call) Missing(name string) error {
+func (c *Call) Missing(flag any) error {
+	name := c.FlagName(flag)
 	if c.Under == H2A { // its lines begin with the verb already
 		return UsageHint("usage: "+c.Usage(), "--%s is missing", name)
 	}
@@ -70,12 +71,12 @@ func (c *Call) Missing(name string) error {
 
 // Requires refuses a call of the older program that lacks one of these flags, before any value of the others is looked at: its
 // callers go by which flag is named. Under our own name most of them have a default or a place of their own.
-func (c *Call) Requires(names ...string) error {
+func (c *Call) Requires(flags ...any) error {
 	if c.Under != H2A {
 		return nil
 	}
-	for _, name := range names {
-		if c.Value(name) == "" {
+	for _, flag := range flags {
+		if name := c.FlagName(flag); c.Value(name) == "" {
 			return c.Missing(name)
 		}
 	}
@@ -104,9 +105,9 @@ func WhyNobody(err error) string {
 	return err.Error()
 }
 
-// Peek tells who speaks without making anybody. An *identity.UnknownError means that nobody has an identity here yet.
-func (c *Call) Peek(ctx context.Context, w *app.World) (*identity.Speaker, error) {
-	s, err := w.Identity.Speak(ctx, FactsOf(c.App), identity.Ask{As: c.Value("as"), Peek: true}, time.Now())
+// Peek tells who speaks, by --as if the verb has it, without making anybody. An *identity.UnknownError means that nobody has an identity here yet.
+func (c *Call) Peek(ctx context.Context, w *app.World, as string) (*identity.Speaker, error) {
+	s, err := w.Identity.Speak(ctx, FactsOf(c.App), identity.Ask{As: as, Peek: true}, time.Now())
 	if err != nil && c.Verb.Flag(c.Under, "as") < 0 {
 		err = WithFlag(err, "--instance")
 	}
@@ -136,8 +137,8 @@ func (c *Call) InName(ctx context.Context, w *app.World, who address.Instance) e
 }
 
 // Actor is in whose name a verb acts: its Subject, if the caller may speak for it.
-func (c *Call) Actor(ctx context.Context, w *app.World) (address.Instance, error) {
-	who, err := c.Subject(ctx, w)
+func (c *Call) Actor(ctx context.Context, w *app.World, instance string) (address.Instance, error) {
+	who, err := c.Subject(ctx, w, instance)
 	if err == nil {
 		err = c.InName(ctx, w, who)
 	}
@@ -151,17 +152,17 @@ func NotOwn(err error) bool {
 }
 
 // Subject is whom a verb is about: --instance, else who speaks here. Under h2a it has to be named.
-func (c *Call) Subject(ctx context.Context, w *app.World) (address.Instance, error) {
-	if i := c.Value("instance"); i != "" {
-		if err := address.Check(i); err != nil {
+func (c *Call) Subject(ctx context.Context, w *app.World, instance string) (address.Instance, error) {
+	if instance != "" {
+		if err := address.Check(instance); err != nil {
 			return "", Usagef("--instance: %s", Clean(err.Error()))
 		}
-		return c.Meant(ctx, w, i)
+		return c.Meant(ctx, w, instance)
 	}
 	if c.Under == H2A {
 		return "", c.Missing("instance")
 	}
-	s, err := c.Peek(ctx, w)
+	s, err := c.Peek(ctx, w, "")
 	if err != nil {
 		var unknown *identity.UnknownError
 		if errors.As(err, &unknown) {

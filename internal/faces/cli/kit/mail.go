@@ -48,13 +48,13 @@ func (c *Call) Counter(mode app.Mode) (*Account, error) {
 }
 
 // Speaker opens the bus for one who sends.
-func (c *Call) Speaker(ctx context.Context) (*Account, error) {
-	return c.account(ctx, app.Writing, (*identity.Keeper).Speak, identity.Ask{As: c.Value("as")})
+func (c *Call) Speaker(ctx context.Context, as string) (*Account, error) {
+	return c.account(ctx, app.Writing, (*identity.Keeper).Speak, identity.Ask{As: as})
 }
 
 // Receiver opens the bus for one who is shown mail, or takes it. What may be shown is for the user's settings to say.
-func (c *Call) Receiver(ctx context.Context) (*Account, error) {
-	d, err := c.account(ctx, app.Writing, (*identity.Keeper).Reader, identity.Ask{As: c.Value("as")})
+func (c *Call) Receiver(ctx context.Context, as string) (*Account, error) {
+	d, err := c.account(ctx, app.Writing, (*identity.Keeper).Reader, identity.Ask{As: as})
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +71,11 @@ func (c *Call) Receiver(ctx context.Context) (*Account, error) {
 
 // Looker opens the bus for one who looks and changes nothing: at the mailbox of --instance, else at his own. Under h2a it has
 // to be named, and where there is no bus the account is nil.
-func (c *Call) Looker(ctx context.Context) (*Account, error) {
-	i := c.Value("instance")
+func (c *Call) Looker(ctx context.Context, instance string) (*Account, error) {
 	switch {
-	case i == "" && c.Under == H2A:
+	case instance == "" && c.Under == H2A:
 		return nil, c.Missing("instance")
-	case i == "":
+	case instance == "":
 		d, err := c.account(ctx, app.Reading, (*identity.Keeper).Reader, identity.Ask{Peek: true})
 		if err == nil && d != nil {
 			if err = c.KnownSpeaker(ctx, d.World, d.Who); err != nil {
@@ -86,7 +85,7 @@ func (c *Call) Looker(ctx context.Context) (*Account, error) {
 		}
 		return d, WithFlag(err, "--instance")
 	}
-	return c.OfOwn(ctx, app.Reading, i)
+	return c.OfOwn(ctx, app.Reading, instance)
 }
 
 // OfOwn opens the bus at the mailbox of an agent whom the user may name by host and label.

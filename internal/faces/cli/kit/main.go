@@ -137,7 +137,7 @@ func (c *Call) Perform(p *Program, wrong error) error {
 	if v.Halt == Reads || v.Halt == Makes {
 		c.Banner(halt.Read())
 	}
-	err := c.call(v.Run)
+	err := c.call(v.run())
 	if err == nil {
 		err = wrong // a lax verb has run all the same
 	}

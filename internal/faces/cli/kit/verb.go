@@ -154,7 +154,9 @@ type Verb struct {
 	Apart    int  // exit status where the other of our two programs is missing or of another build; 0: 3
 	Decides  bool // its exit status is a decision, and 1 is one of them: wrong usage is 64 under each name
 	Anyway   bool // goes on in the tutti-full of another build: that it is done matters more
-	Run      Func
+
+	Run  Func     // of a verb that reads no flags of its own
+	Opts *Options // of one that does
 
 	CrossExit string // exit status as the command cross-agent-VERB, where it differs
 }
@@ -192,6 +194,20 @@ func Join(families ...[]Verb) (t Table) {
 // With returns the verb with another function: one program may do more under a name than the other.
 func (v Verb) With(run Func) Verb {
 	v.Run = run
+	return v
+}
+
+// run is the function of the verb.
+func (v *Verb) run() Func {
+	if v.Opts != nil {
+		return v.Opts.run
+	}
+	return v.Run
+}
+
+// Reading is With for a function that takes the flags as a struct.
+func (v Verb) Reading(o *Options) Verb {
+	v.Run, v.Opts = nil, o
 	return v
 }
 

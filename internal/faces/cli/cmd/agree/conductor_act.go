@@ -89,7 +89,7 @@ func conductorFault(c *kit.Call, err error) error {
 
 // inOwnName is in whose name something is written that concerns others: who speaks here, or whom --instance names, if its key is here.
 func inOwnName(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, error) {
-	who, err := c.Actor(ctx, w)
+	who, err := c.Actor(ctx, w, c.Value("instance"))
 	if err == nil && c.Under != kit.H2A && c.Value("instance") != "" {
 		err = w.Identity.Holds(who)
 	}

@@ -277,7 +277,7 @@ func isRule(err error) bool {
 
 // runEscalationSettle records what applies because nobody has answered.
 func runEscalationSettle(ctx context.Context, d *deal) error {
-	who, err := d.Actor(ctx, d.w)
+	who, err := d.Actor(ctx, d.w, d.Value("instance"))
 	if err != nil {
 		return err
 	}

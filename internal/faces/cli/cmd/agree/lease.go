@@ -51,7 +51,7 @@ func holder(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, 
 	if err != nil {
 		return nil, err
 	}
-	own, nobody := c.Peek(ctx, w)
+	own, nobody := c.Peek(ctx, w, "")
 	if nobody == nil && own.Instance.Canonical() == i.Canonical() {
 		return own, nil
 	}

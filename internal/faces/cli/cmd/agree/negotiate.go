@@ -99,7 +99,7 @@ func (d *deal) close() {
 // act is who acts, with the key that is to be signed with. Who must sign and has no key is refused; any other entry goes without a
 // seal then, as those of existing programs do.
 func (d *deal) act(ctx context.Context, must bool) (negotiation.Act, error) {
-	who, err := d.Actor(ctx, d.w)
+	who, err := d.Actor(ctx, d.w, d.Value("instance"))
 	if err != nil {
 		return negotiation.Act{}, err
 	}

@@ -243,7 +243,7 @@ func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State) error {
 	if d.Value("instance") != "" {
 		return d.move(ctx, to)
 	}
-	s, err := d.Peek(ctx, d.w)
+	s, err := d.Peek(ctx, d.w, "")
 	if err != nil {
 		return kit.Refuse("", "%s is set by a party, and nobody speaks here: --instance ID says who", kit.Clean(string(to)))
 	}

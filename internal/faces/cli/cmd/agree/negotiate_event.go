@@ -89,5 +89,5 @@ func (d *deal) subjectOr(ctx context.Context, missing string) (address.Instance,
 	if d.Under == kit.H2A {
 		return "", kit.Refuse("", "%s", missing)
 	}
-	return d.Actor(ctx, d.w)
+	return d.Actor(ctx, d.w, d.Value("instance"))
 }

@@ -26,7 +26,7 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
 	defer d.close()
 	var a negotiation.Act
 	if c.Under != kit.H2A {
-		if who, err := c.Actor(ctx, d.w); err == nil {
+		if who, err := c.Actor(ctx, d.w, c.Value("instance")); err == nil {
 			a.By = who
 			if a.Key, err = d.sealKey(ctx, who, false); err != nil {
 				return err

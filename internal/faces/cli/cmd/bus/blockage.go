@@ -37,7 +37,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	if call.Instance, err = c.Actor(ctx, w); err != nil {
+	if call.Instance, err = c.Actor(ctx, w, c.Value("instance")); err != nil {
 		return err
 	}
 	for _, name := range kit.Split(c.Value("on")) {
@@ -237,7 +237,7 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
 	if c.Under != kit.H2A && c.Arg(0) != "" {
 		who, err = c.Checked(ctx, w, c.Arg(0))
 	} else {
-		who, err = c.Subject(ctx, w)
+		who, err = c.Subject(ctx, w, c.Value("instance"))
 	}
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
 			err = c.InName(ctx, w, by)
 		}
 	} else if c.Under != kit.H2A {
-		s, nobody := c.Peek(ctx, w)
+		s, nobody := c.Peek(ctx, w, "")
 		if nobody == nil {
 			by = s.Instance
 		} else if kit.NotOwn(nobody) { // else nobody is named

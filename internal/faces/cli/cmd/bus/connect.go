@@ -181,7 +181,7 @@ func sayConnected(ctx context.Context, c *kit.Call, w *app.World, r *identity.Re
 		rows = append(rows, []string{"  key", key})
 	}
 	rows = append(rows, liveRows(r.Host, w.Root, served)...)
-	if s, err := c.Peek(ctx, w); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
+	if s, err := c.Peek(ctx, w, ""); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
 		rows = append(rows, []string{"  speak", "as this agent in this shell:"},
 			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
 	}

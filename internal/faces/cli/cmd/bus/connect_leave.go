@@ -97,7 +97,7 @@ func leaving(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, 
 		}
 		return who, err
 	}
-	s, err := c.Peek(ctx, w)
+	s, err := c.Peek(ctx, w, "")
 	if err != nil {
 		return "", err
 	}

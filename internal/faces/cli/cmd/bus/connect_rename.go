@@ -34,7 +34,7 @@ func runRename(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	who, err := c.Actor(ctx, w)
+	who, err := c.Actor(ctx, w, c.Value("instance"))
 	if err != nil {
 		return err
 	}

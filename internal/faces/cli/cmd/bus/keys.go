@@ -110,7 +110,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.Under == kit.Tutti {
-		if err := c.Confirm("Revoke the key "+shortOf(pem)+" of "+kit.Name(who)+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
+		if err := c.Confirm(c.On("yes"), "Revoke the key "+shortOf(pem)+" of "+kit.Name(who)+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call) error {
 
 // readKeyArgs reads whose key is meant, and its text.
 func readKeyArgs(ctx context.Context, c *kit.Call, w *app.World) (who address.Instance, pem string, err error) {
-	if who, err = c.Actor(ctx, w); err != nil {
+	if who, err = c.Actor(ctx, w, c.Value("instance")); err != nil {
 		return "", "", err
 	}
 	path := c.Value("public-key")

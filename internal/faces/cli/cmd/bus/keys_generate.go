@@ -78,7 +78,7 @@ func generate(ctx context.Context, c *kit.Call) (who address.Instance, made keyr
 			return "", made, kit.BadState("give the whole id: "+strings.Join(address.Texts(all), " "), "--instance: %s is the short name of an agent, and a key is made for a whole id", kit.Name(who))
 		}
 	}
-	if who, err = c.Subject(ctx, w); err != nil {
+	if who, err = c.Subject(ctx, w, c.Value("instance")); err != nil {
 		return "", made, err
 	}
 	if _, err := w.Registry.Registered(ctx, who); err == nil || w.Ring.Has(who) { // else it is to be the key of a new agent

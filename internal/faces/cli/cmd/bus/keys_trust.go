@@ -154,7 +154,7 @@ func confirmPin(c *kit.Call, who address.Instance, same bool) error {
 	if same {
 		return nil
 	}
-	return c.Confirm("Pin this key, and let these roles count? The key should be the one that the agent's own machine shows.", "nothing was pinned",
+	return c.Confirm(c.On("yes"), "Pin this key, and let these roles count? The key should be the one that the agent's own machine shows.", "nothing was pinned",
 		"compare the fingerprint with the agent's own (tutti whoami there), then: tutti keys trust "+app.QuoteArg(string(who))+" --yes")
 }
 

@@ -39,7 +39,7 @@ func readParcel(ctx context.Context, c *kit.Call) (*parcel, error) {
 	if c.Value("instance") == "" {
 		return nil, c.Missing("instance")
 	}
-	raw, signed, err := c.Given(ctx)
+	raw, signed, err := c.Given(ctx, c.Value("json"))
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func runOutboxPut(ctx context.Context, c *kit.Call) error {
 
 // runInboxRead prints the mailbox by id, or one message in full.
 func runInboxRead(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx)
+	d, err := c.Looker(ctx, c.Value("instance"))
 	if err != nil || d == nil {
 		return c.Empty(err)
 	}
@@ -233,7 +233,7 @@ func runInboxPop(ctx context.Context, c *kit.Call) error {
 func popper(ctx context.Context, c *kit.Call) (*kit.Account, error) {
 	i := c.Value("instance")
 	if i == "" {
-		return c.Receiver(ctx)
+		return c.Receiver(ctx, "")
 	}
 	d, err := c.OfOwn(ctx, app.Writing, i)
 	if err != nil {
@@ -248,7 +248,7 @@ func popper(ctx context.Context, c *kit.Call) (*kit.Account, error) {
 
 // runOutboxRead prints what was sent.
 func runOutboxRead(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx)
+	d, err := c.Looker(ctx, c.Value("instance"))
 	if err != nil || d == nil {
 		return c.Empty(err)
 	}

@@ -73,7 +73,7 @@ func runRole(ctx context.Context, c *kit.Call) error {
 
 // roleGiver is who the grant names, "" where nobody has an identity yet.
 func roleGiver(ctx context.Context, c *kit.Call, w *app.World) address.Instance {
-	s, err := c.Peek(ctx, w)
+	s, err := c.Peek(ctx, w, "")
 	if err != nil {
 		return ""
 	}

@@ -23,6 +23,7 @@ import (
 // A composer makes a draft: from flags, and from answers where somebody sits at the terminal.
 type composer struct {
 	c      *kit.Call
+	opt    *commsComposeOptions
 	office *exchange.Service
 	answer *bufio.Reader // nil: nobody is asked
 	thread exchange.Thread
@@ -36,7 +37,8 @@ type composer struct {
 
 // A question asks for one value.
 type question struct {
-	flag  string
+	flag  any      // the field of the flag that answers it
+	given string   // the value of that
 	ask   string   // what the person is asked
 	usual string   // the answer to an empty line; "": there is none
 	words []string // the only answers, when there are such
@@ -46,17 +48,22 @@ type question struct {
 // maxAnswers is how often a question is asked until an answer can be taken.
 const maxAnswers = 5
 
+type commsComposeOptions struct {
+	Out, Conversation, Title, Type, ReleaseStatus, Response, Tools, Body, From string
+	Sequence, InReplyTo                                                        int
+}
+
 // runCommsCompose writes a draft that send takes as it is.
-func runCommsCompose(ctx context.Context, c *kit.Call) error {
+func runCommsCompose(ctx context.Context, c *kit.Call, opt *commsComposeOptions) error {
 	o, set, err := c.CommsService()
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	m := &composer{c: c, office: o, now: time.Now()}
+	m := &composer{c: c, opt: opt, office: o, now: time.Now()}
 	if kit.Columns(os.Stdin) > 0 && c.ErrColumns > 0 {
 		m.answer = bufio.NewReader(c.In)
 	}
-	self, project, err := o.Sender(c.Text("from"), os.Getenv("CROSS_AGENT_FROM"), c.App.WorkDir(), set.Sender)
+	self, project, err := o.Sender(opt.From, os.Getenv("CROSS_AGENT_FROM"), c.App.WorkDir(), set.Sender)
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
@@ -73,7 +80,7 @@ func runCommsCompose(ctx context.Context, c *kit.Call) error {
 
 // header finds out what the header says.
 func (m *composer) header(ctx context.Context, project exchange.Project) (err error) {
-	if m.id, err = m.value(question{flag: "conversation", ask: "conversation (small letters, digits, hyphens)", wrong: func(s string) string {
+	if m.id, err = m.value(question{flag: &m.opt.Conversation, given: m.opt.Conversation, ask: "conversation (small letters, digits, hyphens)", wrong: func(s string) string {
 		if !protocol.Slug(s) {
 			return fmt.Sprintf("%q is no name of a conversation: small letters, digits, single hyphens, at most %d", kit.Clean(s), protocol.MaxSlug)
 		}
@@ -85,17 +92,17 @@ func (m *composer) header(ctx context.Context, project exchange.Project) (err er
 	if err != nil {
 		m.c.Warn("the conversation could not be read as a whole: %s", kit.Clean(err.Error()))
 	}
-	if m.title, err = m.value(question{flag: "title", ask: "title", wrong: oneLineOnly}); err != nil {
+	if m.title, err = m.value(question{flag: &m.opt.Title, given: m.opt.Title, ask: "title", wrong: oneLineOnly}); err != nil {
 		return err
 	}
 	kinds := make([]string, 0, len(protocol.Types()))
 	for _, t := range protocol.Types() {
 		kinds = append(kinds, string(t))
 	}
-	if m.kind, err = m.value(question{flag: "type", ask: "type", usual: m.usualType(), words: kinds}); err != nil {
+	if m.kind, err = m.value(question{flag: &m.opt.Type, given: m.opt.Type, ask: "type", usual: m.usualType(), words: kinds}); err != nil {
 		return err
 	}
-	sequence, err := m.value(question{flag: "sequence", ask: "sequence", usual: strconv.Itoa(max(1, m.thread.State.NextSequence)), wrong: func(s string) string {
+	sequence, err := m.value(question{flag: &m.opt.Sequence, given: strconv.Itoa(m.opt.Sequence), ask: "sequence", usual: strconv.Itoa(max(1, m.thread.State.NextSequence)), wrong: func(s string) string {
 		if n, err := strconv.Atoi(s); err != nil || n < 1 {
 			return "a sequence is a number from 1 on"
 		}
@@ -114,29 +121,28 @@ func (m *composer) header(ctx context.Context, project exchange.Project) (err er
 // more adds what only some messages have.
 func (m *composer) more() error {
 	if m.kind == string(protocol.Release) {
-		status, err := m.value(question{flag: "release-status", ask: "release status", usual: protocol.ReleasedComplete, words: protocol.ReleaseStatuses()})
+		status, err := m.value(question{flag: &m.opt.ReleaseStatus, given: m.opt.ReleaseStatus, ask: "release status", usual: protocol.ReleasedComplete, words: protocol.ReleaseStatuses()})
 		if err != nil {
 			return err
 		}
 		m.lines = append(m.lines, "RELEASE_STATUS: "+status)
 	}
-	if m.kind == string(protocol.Request) && (m.thread.State.PushbackOpen || m.c.IsSet("response")) {
+	if m.kind == string(protocol.Request) && (m.thread.State.PushbackOpen || m.c.IsSet(&m.opt.Response)) {
 		words := []string{protocol.Revise, protocol.Insist}
-		response, err := m.value(question{flag: "response", ask: "the pushback is answered by", usual: protocol.Revise, words: words})
+		response, err := m.value(question{flag: &m.opt.Response, given: m.opt.Response, ask: "the pushback is answered by", usual: protocol.Revise, words: words})
 		if err != nil {
 			return err
 		}
 		m.lines = append(m.lines, "PUSHBACK_RESPONSE: "+response)
 	}
-	for _, f := range [...]struct{ flag, key string }{{"in-reply-to", orgfile.InReplyTo}, {"tools", orgfile.RequiresTools}} {
-		value := m.c.Text(f.flag)
-		if value == "" {
-			continue
+	if m.c.IsSet(&m.opt.InReplyTo) {
+		m.lines = append(m.lines, orgfile.InReplyTo+": "+strconv.Itoa(m.opt.InReplyTo))
+	}
+	if m.opt.Tools != "" {
+		if wrong := oneLineOnly(m.opt.Tools); wrong != "" {
+			return kit.Usagef("--tools: %s", wrong)
 		}
-		if wrong := oneLineOnly(value); wrong != "" {
-			return kit.Usagef("--%s: %s", f.flag, wrong)
-		}
-		m.lines = append(m.lines, f.key+": "+value)
+		m.lines = append(m.lines, orgfile.RequiresTools+": "+m.opt.Tools)
 	}
 	return nil
 }
@@ -165,11 +171,10 @@ func (m *composer) usualType() string {
 // value returns what a flag says, or the answer of the person at the terminal, or what is usual.
 func (m *composer) value(q question) (string, error) {
 	if m.c.IsSet(q.flag) {
-		value := m.c.Text(q.flag)
-		if wrong := q.refuses(value); wrong != "" {
-			return "", kit.Usagef("--%s: %s", q.flag, wrong)
+		if wrong := q.refuses(q.given); wrong != "" {
+			return "", kit.Usagef("--%s: %s", m.c.FlagName(q.flag), wrong)
 		}
-		return value, nil
+		return q.given, nil
 	}
 	if m.answer == nil {
 		if q.usual == "" {
@@ -217,8 +222,8 @@ func (q *question) refuses(answer string) string {
 // text is the draft. It was checked as send will check it, but for what only the time of sending tells.
 func (m *composer) text() ([]byte, error) {
 	body := []byte("\n")
-	if m.c.IsSet("body") {
-		given, err := m.c.Body(m.c.Text("body"))
+	if m.c.IsSet(&m.opt.Body) {
+		given, err := m.c.Body(m.opt.Body)
 		if err != nil {
 			return nil, kit.FailIO("", err, "")
 		}
@@ -259,11 +264,11 @@ func (m *composer) text() ([]byte, error) {
 // deliver writes the draft where it was asked for.
 func (m *composer) deliver(text []byte) error {
 	c := m.c
-	path := c.Text("out")
+	path := m.opt.Out
 	if path == "" && m.answer != nil {
 		var err error
 		usual := m.id + "-" + strconv.Itoa(m.sequence) + ".org"
-		if path, err = m.value(question{flag: "out", ask: "file", usual: usual, wrong: oneLineOnly}); err != nil {
+		if path, err = m.value(question{flag: &m.opt.Out, given: m.opt.Out, ask: "file", usual: usual, wrong: oneLineOnly}); err != nil {
 			return err
 		}
 	}
@@ -303,10 +308,10 @@ func (m *composer) deliver(text []byte) error {
 		}
 	}
 	before, from := "next", ""
-	if !c.IsSet("body") {
+	if !c.IsSet(&m.opt.Body) {
 		before = "write its body, then"
 	}
-	if c.IsSet("from") {
+	if c.IsSet(&m.opt.From) {
 		from = " --from " + m.self
 	}
 	c.Remark("%s: tutti comms send %s %s%s", before, kit.Clean(to), kit.Clean(app.QuoteArg(path)), kit.Clean(from))

@@ -39,6 +39,7 @@ func TestComposeAsks(t *testing.T) {
 			office: &exchange.Service{Home: home, Host: "here"}, answer: bufio.NewReader(strings.NewReader(c.answers)),
 			self: "web", now: time.Now(),
 		}
+		m.opt = kit.Fill[commsComposeOptions](m.c)
 		err = m.header(t.Context(), project)
 		var text []byte
 		if err == nil {

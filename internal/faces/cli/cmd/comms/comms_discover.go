@@ -13,16 +13,21 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type commsDiscoverOptions struct {
+	Peer                     string
+	EnumerateRemote, NoCache bool
+}
+
 // runCommsDiscover lists what there is here and on the other machines.
-func runCommsDiscover(ctx context.Context, c *kit.Call) error {
+func runCommsDiscover(ctx context.Context, c *kit.Call, opt *commsDiscoverOptions) error {
 	o, _, err := c.CommsService()
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	if c.IsSet("peer") && c.Text("peer") == "" {
+	if c.IsSet(&opt.Peer) && opt.Peer == "" {
 		return kit.Usagef("--peer: it is empty")
 	}
-	r, err := fleet.Discover(ctx, o, fleet.Options{Enumerate: c.On("enumerate-remote"), NoCache: c.On("no-cache"), Peer: c.Text("peer")})
+	r, err := fleet.Discover(ctx, o, fleet.Options{Enumerate: opt.EnumerateRemote, NoCache: opt.NoCache, Peer: opt.Peer})
 	var bad *machines.FileError
 	if err != nil && !errors.As(err, &bad) {
 		return kit.GeneralFault(err)
@@ -35,7 +40,7 @@ func runCommsDiscover(ctx context.Context, c *kit.Call) error {
 	} else {
 		showLocal(c, r)
 		if err == nil {
-			showPeers(c, r, o.Shown(r.PeersPath))
+			showPeers(c, opt, r, o.Shown(r.PeersPath))
 		}
 	}
 	return kit.GeneralFault(err)
@@ -74,7 +79,7 @@ func showLocal(c *kit.Call, r *fleet.Report) {
 	nameList(c, names, false)
 }
 
-func showPeers(c *kit.Call, r *fleet.Report, path string) {
+func showPeers(c *kit.Call, opt *commsDiscoverOptions, r *fleet.Report, path string) {
 	c.Line("")
 	c.Line("Peers (from " + kit.Clean(path) + "):")
 	width := 0
@@ -91,7 +96,7 @@ func showPeers(c *kit.Call, r *fleet.Report, path string) {
 		c.Line("  none")
 	}
 	for _, p := range r.Peers {
-		if !c.On("enumerate-remote") || !p.Reachable || p.Err != nil {
+		if !opt.EnumerateRemote || !p.Reachable || p.Err != nil {
 			continue
 		}
 		c.Line("")

@@ -21,13 +21,18 @@ type farewellJSON struct {
 	Error        string `json:"error,omitempty"`
 }
 
+type commsFarewellOptions struct {
+	Project string
+	Retries int
+}
+
 // runCommsFarewell tells the other side of each open conversation that this project pauses.
-func runCommsFarewell(ctx context.Context, c *kit.Call) error {
+func runCommsFarewell(ctx context.Context, c *kit.Call, opt *commsFarewellOptions) error {
 	o, _, err := c.CommsService()
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	project, err := c.ProjectHere(o)
+	project, err := c.ProjectHere(o, opt.Project)
 	if err != nil {
 		return err
 	}
@@ -35,7 +40,7 @@ func runCommsFarewell(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	p := &poll{c: c, office: o, project: project, now: time.Now()}
+	p := &poll{c: c, opt: &commsPollOptions{}, office: o, project: project, now: time.Now()}
 	seen, err := p.survey(ctx)
 	if err != nil {
 		return kit.GeneralFault(err)

@@ -24,8 +24,12 @@ type peerJSON struct {
 	Trust *trustJSON `json:"trust,omitempty"` // with --trust
 }
 
+type commsPeerOptions struct {
+	Trust, Yes bool
+}
+
 // runCommsPeer writes another machine into the list of peers and connects to it once. Where messages go is for the user to say.
-func runCommsPeer(ctx context.Context, c *kit.Call) error {
+func runCommsPeer(ctx context.Context, c *kit.Call, opt *commsPeerOptions) error {
 	const usage = "usage: tutti comms peer add NAME USER@HOST[:PORT]"
 	switch {
 	case len(c.Args) == 0 || c.Arg(0) != "add":
@@ -70,7 +74,7 @@ func runCommsPeer(ctx context.Context, c *kit.Call) error {
 	default:
 		r.Reachable = true
 	}
-	trust := c.On("trust")
+	trust := opt.Trust
 	if trust && r.Reachable {
 		r.Next = ""
 	}
@@ -82,7 +86,7 @@ func runCommsPeer(ctx context.Context, c *kit.Call) error {
 		err = &kit.Fault{Code: kit.ExitUsage} // all is said
 	case trust:
 		var key trustJSON
-		key, err = trustMachine(ctx, c, o, h.Name)
+		key, err = trustMachine(ctx, c, opt.Yes, o, h.Name)
 		r.Trust = &key
 	default:
 		err = nil

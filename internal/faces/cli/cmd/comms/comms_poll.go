@@ -17,6 +17,7 @@ import (
 // A poll is one look of an agent into the mailbox of its project.
 type poll struct {
 	c       *kit.Call
+	opt     *commsPollOptions
 	office  *exchange.Service
 	project exchange.Project
 	skew    time.Duration
@@ -47,18 +48,24 @@ type pollNews struct {
 	done   string                 // what to type once the work is done; "": this project does not do it
 }
 
+type commsPollOptions struct {
+	Project, Work, Claim  string
+	Engage, All, NoLedger bool
+	UserWrote             time.Duration
+}
+
 // runCommsPoll does what an agent does when it wakes to look for messages: the switch first, then the user, then the mailbox.
-func runCommsPoll(ctx context.Context, c *kit.Call) error {
+func runCommsPoll(ctx context.Context, c *kit.Call, opt *commsPollOptions) error {
 	o, set, err := c.CommsService()
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	project, err := c.ProjectHere(o)
+	project, err := c.ProjectHere(o, opt.Project)
 	if err != nil {
 		return err
 	}
-	p := &poll{c: c, office: o, project: project, skew: set.Skew, now: time.Now()}
-	path := pollPath(o, project, c.Text("claim"))
+	p := &poll{c: c, opt: opt, office: o, project: project, skew: set.Skew, now: time.Now()}
+	path := pollPath(o, project, opt.Claim)
 	p.state = readPollState(path)
 	if s := halt.Read(); s.Halted {
 		p.state.Halted = true
@@ -96,7 +103,7 @@ func (p *poll) keep(path string) {
 // the user says so, and the agent passes that on with --engage.
 func (p *poll) stopped() bool {
 	s := &p.state
-	if s.known && !p.c.On("engage") {
+	if s.known && !p.opt.Engage {
 		return s.Halted || !halt.Engaged(s.Epoch)
 	}
 	s.known, s.Halted, s.Epoch = true, false, halt.Epoch()
@@ -107,11 +114,11 @@ func (p *poll) stopped() bool {
 // written for five minutes.
 func (p *poll) putOff() bool {
 	s := &p.state
-	if !p.c.IsSet("user-wrote") {
+	if !p.c.IsSet(&p.opt.UserWrote) {
 		s.Deferred = time.Time{}
 		return false
 	}
-	wrote := p.now.Add(-p.c.Duration("user-wrote", 0))
+	wrote := p.now.Add(-p.opt.UserWrote)
 	end := wrote.Add(protocol.DeferEnd)
 	switch {
 	case s.Deferred.IsZero() && p.now.Sub(wrote) < protocol.DeferWindow:
@@ -136,7 +143,7 @@ func (p *poll) look(ctx context.Context) error {
 	}
 	told, decided := map[string]string{}, p.decided()
 	for _, m := range append(seen.Unread(), p.releases(seen, decided)...) {
-		if decided[m.Conversation][m.Name] && !p.c.On("all") {
+		if decided[m.Conversation][m.Name] && !p.opt.All {
 			continue
 		}
 		code, err := p.judge(ctx, seen, m.Name)
@@ -192,7 +199,7 @@ func (p *poll) survey(ctx context.Context) (*overview.Project, error) {
 // the ledger or to another session.
 func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (code string, err error) {
 	j, err := p.office.Receive(ctx, filepath.Join(p.project.MailboxPath(), name), exchange.ReceiveOptions{
-		SkewMax: p.skew, Claim: p.c.Text("claim"), NoLedger: p.c.On("no-ledger"),
+		SkewMax: p.skew, Claim: p.opt.Claim, NoLedger: p.opt.NoLedger,
 	})
 	if err != nil && !errors.Is(err, exchange.ErrLedger) {
 		return "", err
@@ -203,11 +210,11 @@ func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (
 	if j.Code == protocol.CodeClaimed || j.Word == protocol.Dedup {
 		return "", nil
 	}
-	known := p.state.Told[name] == j.Code && !p.c.On("all")
+	known := p.state.Told[name] == j.Code && !p.opt.All
 	if !known {
 		p.news = append(p.news, p.newsOf(seen, j))
 	}
-	if j.Word == protocol.Process && !p.c.On("no-ledger") && err == nil {
+	if j.Word == protocol.Process && !p.opt.NoLedger && err == nil {
 		return "", nil
 	}
 	return j.Code, nil
@@ -216,7 +223,7 @@ func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (
 // newsOf says what the agent tells its user about a message, if anything.
 func (p *poll) newsOf(seen *overview.Project, j *exchange.Judgement) pollNews {
 	n := pollNews{judged: j, talk: seen.Conversation(j.Name)}
-	work := p.c.Text("work")
+	work := p.opt.Work
 	if work == "" {
 		work = "this"
 	}

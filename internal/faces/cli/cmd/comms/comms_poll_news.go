@@ -45,7 +45,7 @@ func (p *poll) openTalks(seen *overview.Project) {
 		}
 		key := talk.ID + " " + talk.Partner
 		shown[key] = p.line(&talk)
-		talk.changed = p.c.On("all") || p.state.Shown[key] != shown[key]
+		talk.changed = p.opt.All || p.state.Shown[key] != shown[key]
 		p.open = append(p.open, talk)
 	}
 	p.state.Shown = shown

@@ -81,6 +81,7 @@ func TestPollPutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.c, p.now, p.until = &kit.Call{Input: in}, start.Add(s.at), time.Time{}
+			p.opt = kit.Fill[commsPollOptions](p.c)
 			if got := p.putOff(); got != s.off {
 				t.Errorf("%s, step %d: put off is %v, want %v", c.name, i, got, s.off)
 			}

@@ -42,9 +42,13 @@ func (s *projectSetup) did(ok bool, step, text string) {
 	s.c.Line(mark + " " + step + ": " + kit.Clean(text))
 }
 
+type commsInitOptions struct {
+	Service, NoService bool
+}
+
 // runCommsInit makes a project ready for messages. Whatever is there already is left as it is.
-func runCommsInit(ctx context.Context, c *kit.Call) error {
-	if c.On("service") && c.On("no-service") {
+func runCommsInit(ctx context.Context, c *kit.Call, opt *commsInitOptions) error {
+	if opt.Service && opt.NoService {
 		return kit.Usagef("comms init: --service and --no-service do not go together")
 	}
 	o, _, err := c.CommsService()
@@ -65,7 +69,7 @@ func runCommsInit(ctx context.Context, c *kit.Call) error {
 		return kit.FailIO("", err, "init")
 	}
 	s.did(!wide, "mailbox", c.App.Shown(path)+wideWords(wide))
-	if c.On("service") {
+	if opt.Service {
 		s.service(ctx)
 	}
 	s.machines(ctx, o)
@@ -176,17 +180,22 @@ func (s *projectSetup) machines(ctx context.Context, o *exchange.Service) {
 	}
 }
 
+type commsArchiveOptions struct {
+	Project string
+	DryRun  bool
+}
+
 // runCommsArchive moves the messages of released conversations away from the mailbox.
-func runCommsArchive(ctx context.Context, c *kit.Call) error {
+func runCommsArchive(ctx context.Context, c *kit.Call, opt *commsArchiveOptions) error {
 	o, _, err := c.CommsService()
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	p, err := c.ProjectHere(o)
+	p, err := c.ProjectHere(o, opt.Project)
 	if err != nil {
 		return err
 	}
-	reports, err := o.Archive(ctx, p, c.Args, c.On("dry-run"))
+	reports, err := o.Archive(ctx, p, c.Args, opt.DryRun)
 	refused := false
 	var l kit.List
 	for i := range reports {
@@ -195,7 +204,7 @@ func runCommsArchive(ctx context.Context, c *kit.Call) error {
 		if c.JSON {
 			l.Raw(archiveJSON(r))
 		} else {
-			showArchived(c, r)
+			showArchived(c, opt, r)
 		}
 	}
 	switch {
@@ -213,7 +222,7 @@ func runCommsArchive(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func showArchived(c *kit.Call, r *exchange.ArchiveReport) {
+func showArchived(c *kit.Call, opt *commsArchiveOptions, r *exchange.ArchiveReport) {
 	id := kit.Clean(r.Conversation)
 	switch {
 	case r.Err != nil:
@@ -227,11 +236,11 @@ func showArchived(c *kit.Call, r *exchange.ArchiveReport) {
 		return
 	}
 	word := "archived"
-	if c.On("dry-run") {
+	if opt.DryRun {
 		word = "would be archived"
 	}
 	c.Line(id + ": " + kit.Plural(len(r.Moved), "message") + " " + word)
-	if c.Verbose || c.On("dry-run") {
+	if c.Verbose || opt.DryRun {
 		for _, m := range r.Moved {
 			c.Line("  " + kit.Clean(m.To))
 		}

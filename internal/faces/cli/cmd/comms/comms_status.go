@@ -10,14 +10,19 @@ import (
 	"tutti/internal/halt"
 )
 
+type commsStatusOptions struct {
+	ProjectsGlob, Project string
+	Conversations         bool
+}
+
 // runCommsStatus shows what waits in the mailboxes of all projects.
-func runCommsStatus(ctx context.Context, c *kit.Call) error {
+func runCommsStatus(ctx context.Context, c *kit.Call, opt *commsStatusOptions) error {
 	o, _, err := c.CommsService()
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	look := overview.Options{Office: o, Only: c.Text("project"), ByTheLetter: c.Under == kit.Cross}
-	if glob := c.Text("projects-glob"); glob != "" {
+	look := overview.Options{Office: o, Only: opt.Project, ByTheLetter: c.Under == kit.Cross}
+	if glob := opt.ProjectsGlob; glob != "" {
 		look.Globs = []string{overview.Pattern(o.Home, glob)}
 	}
 	s, err := overview.Look(ctx, look)
@@ -25,9 +30,9 @@ func runCommsStatus(ctx context.Context, c *kit.Call) error {
 		return kit.GeneralFault(err)
 	}
 	if c.JSON {
-		c.Emit(s.JSON(c.On("conversations")))
+		c.Emit(s.JSON(opt.Conversations))
 	} else {
-		showSurvey(c, s)
+		showSurvey(c, opt, s)
 	}
 	if s.Trouble() {
 		return &kit.Fault{Code: kit.ExitUsage} // the warnings say where
@@ -39,7 +44,7 @@ func runCommsStatus(ctx context.Context, c *kit.Call) error {
 const surveyGap = "   "
 
 // showSurvey prints the table, what is wrong below it, and what has not gone out.
-func showSurvey(c *kit.Call, s *overview.Overview) {
+func showSurvey(c *kit.Call, opt *commsStatusOptions, s *overview.Overview) {
 	name, pending, open := len("project"), len("pending"), 0
 	for _, p := range s.Projects {
 		name = max(name, kit.Width(kit.Clean(p.Name)))
@@ -52,11 +57,11 @@ func showSurvey(c *kit.Call, s *overview.Overview) {
 			recent = kit.Clean(m.Name) + " (" + kit.Ago(m.Age) + ")"
 		}
 		c.Line(kit.Pad(kit.Clean(p.Name), name) + surveyGap + kit.Pad(strconv.Itoa(p.Pending), pending) + surveyGap + recent)
-		if c.On("conversations") {
+		if opt.Conversations {
 			open += showConversations(c, p)
 		}
 	}
-	if c.On("conversations") && open == 0 && c.Under == kit.Tutti {
+	if opt.Conversations && open == 0 && c.Under == kit.Tutti {
 		c.Line("no open conversation")
 	}
 	for _, w := range s.Warnings {

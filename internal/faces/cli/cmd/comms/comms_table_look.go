@@ -9,7 +9,7 @@ const projectsGlob = "~/projects/*/inbox/from-agents/"
 
 var LookVerbs = []kit.Verb{
 	{
-		Name: "comms status", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Reads, Run: runCommsStatus, Apart: kit.ExitUsage,
+		Name: "comms status", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Reads, Opts: kit.WithFlags(runCommsStatus), Apart: kit.ExitUsage,
 		Short: "show what waits in the mailboxes of all projects",
 		Flags: []kit.Flag{
 			{Name: "projects-glob", Kind: kit.Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to look at"},
@@ -28,7 +28,7 @@ $ cross-agent-status --conversations`,
 		See:       "comms recv, comms watch",
 	},
 	{
-		Name: "comms watch", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Stays, Waits: true, Apart: kit.ExitUsage, Run: runCommsWatch,
+		Name: "comms watch", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Stays, Waits: true, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsWatch),
 		Short: "tell of each message that comes into a mailbox",
 		Flags: []kit.Flag{
 			{Name: "projects-glob", Kind: kit.Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to follow"},
@@ -53,7 +53,7 @@ $ cross-agent-watch --quiet --no-notify --once`,
 
 var ServiceVerbs = []kit.Verb{
 	{
-		Name: "service install", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Run: runServiceInstall,
+		Name: "service install", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Opts: kit.WithFlags(runServiceInstall),
 		Short: "let systemd run the watcher of mailboxes",
 		Flags: []kit.Flag{{Name: "no-start", Kind: kit.Switch, Help: "only write the units"}},
 		Does: `Writes the user units cross-agent-watch.service and cross-agent-watch.path where they differ from what they should be, and

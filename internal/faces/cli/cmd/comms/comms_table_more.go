@@ -8,7 +8,7 @@ import (
 
 var MoreVerbs = []kit.Verb{
 	{
-		Name: "comms poll", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Apart: kit.ExitUsage, Run: runCommsPoll,
+		Name: "comms poll", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsPoll),
 		Short: "look for messages the way an agent that polls should",
 		Flags: []kit.Flag{
 			fast.CommsProject,
@@ -46,7 +46,7 @@ $ tutti comms poll --engage --json`,
 		See:      "comms poll, send",
 	},
 	{
-		Name: "comms farewell", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 1, Run: runCommsFarewell, Apart: kit.ExitPanic,
+		Name: "comms farewell", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 1, Opts: kit.WithFlags(runCommsFarewell), Apart: kit.ExitPanic,
 		Short: "tell the other side of each open conversation that you pause",
 		Args:  "[<text>]",
 		Flags: []kit.Flag{fast.CommsProject, fast.CommsRetries},
@@ -59,7 +59,7 @@ $ tutti comms farewell --project notes`,
 		See:  "comms poll, comms retry, halt",
 	},
 	{
-		Name: "comms compose", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Run: runCommsCompose,
+		Name: "comms compose", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Opts: kit.WithFlags(runCommsCompose),
 		Short: "write the draft of a message, asking for what is missing",
 		Flags: []kit.Flag{
 			{Name: "out", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "where the draft goes, a new file (default: standard output)"},
@@ -84,7 +84,7 @@ $ tutti comms compose --conversation api --title 'Which?' --type request`,
 		See:  "comms send",
 	},
 	{
-		Name: "comms archive", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, MaxArgs: -1, Offer: kit.Conversations, Apart: kit.ExitUsage, Run: runCommsArchive,
+		Name: "comms archive", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, MaxArgs: -1, Offer: kit.Conversations, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsArchive),
 		Short: "move the messages of released conversations away",
 		Args:  "[<conversation>...]",
 		Flags: []kit.Flag{
@@ -99,7 +99,7 @@ that begin with the conversation. Without an argument it takes all that are rele
 		See:      "comms status",
 	},
 	{
-		Name: "comms init", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 1, Offer: kit.Folders, Run: runCommsInit,
+		Name: "comms init", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 1, Offer: kit.Folders, Opts: kit.WithFlags(runCommsInit),
 		Short: "make a folder a project that others can write to",
 		Args:  "[<name>|<folder>]",
 		Flags: []kit.Flag{

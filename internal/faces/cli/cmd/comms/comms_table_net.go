@@ -8,7 +8,7 @@ import (
 var NetVerbs = []kit.Verb{
 	{
 		Name: "comms trust", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MinArgs: 1, MaxArgs: 1, Apart: kit.ExitUsage, Offer: kit.Machines,
-		Run:   runCommsTrust,
+		Opts:  kit.WithFlags(runCommsTrust),
 		Short: "get the key by which another machine signs, and trust it",
 		Args:  "<machine>",
 		Flags: []kit.Flag{{Name: "yes", Kind: kit.Switch, Help: "you have compared the fingerprint: do not ask"}},
@@ -21,7 +21,7 @@ $ tutti comms trust laptop --yes --json`,
 		See:  "comms send, comms discover",
 	},
 	{
-		Name: "comms peer", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 3, Run: runCommsPeer,
+		Name: "comms peer", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 3, Opts: kit.WithFlags(runCommsPeer),
 		Short: "add another machine that you reach by ssh",
 		Args:  "add <name> <user@host[:port]>",
 		Flags: []kit.Flag{
@@ -38,7 +38,7 @@ $ tutti comms peer add beta eva@192.0.2.7:2222 --trust`,
 		See:  "comms trust, comms discover",
 	},
 	{
-		Name: "comms discover", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Reads, Waits: true, Apart: kit.ExitUsage, Run: runCommsDiscover,
+		Name: "comms discover", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Reads, Waits: true, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsDiscover),
 		Short: "list projects here, and the machines that answer",
 		Flags: []kit.Flag{
 			{Name: "enumerate-remote", Kind: kit.Switch, Help: "also the projects of the machines that answer"},

@@ -21,8 +21,12 @@ type trustKeyJSON struct {
 	Users       []string `json:"users"`
 }
 
+type commsTrustOptions struct {
+	Yes bool
+}
+
 // runCommsTrust fetches the public key of another machine, shows it, and imports it on the word of the user.
-func runCommsTrust(ctx context.Context, c *kit.Call) error {
+func runCommsTrust(ctx context.Context, c *kit.Call, opt *commsTrustOptions) error {
 	if _, err := c.ForUser("trust a key"); err != nil {
 		return err
 	}
@@ -30,7 +34,7 @@ func runCommsTrust(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
-	r, err := trustMachine(ctx, c, o, c.Arg(0))
+	r, err := trustMachine(ctx, c, opt.Yes, o, c.Arg(0))
 	if err == nil && c.JSON {
 		c.Emit(kit.Marshal(r))
 	}
@@ -38,7 +42,7 @@ func runCommsTrust(ctx context.Context, c *kit.Call) error {
 }
 
 // trustMachine does that for one machine, and says how it went where no JSON is asked for.
-func trustMachine(ctx context.Context, c *kit.Call, o *exchange.Service, machine string) (r trustJSON, err error) {
+func trustMachine(ctx context.Context, c *kit.Call, yes bool, o *exchange.Service, machine string) (r trustJSON, err error) {
 	k, err := o.FetchKey(ctx, machine)
 	if err != nil {
 		return r, kit.GeneralFault(err)
@@ -48,7 +52,7 @@ func trustMachine(ctx context.Context, c *kit.Call, o *exchange.Service, machine
 		r.Keys = append(r.Keys, trustKeyJSON{key.Fingerprint, key.Users})
 	}
 	if !k.Known {
-		if err := confirmKey(c, k); err != nil {
+		if err := confirmKey(c, yes, k); err != nil {
 			return r, err
 		}
 		if err := o.ImportKey(ctx, k); err != nil {
@@ -77,12 +81,12 @@ func trustMachine(ctx context.Context, c *kit.Call, o *exchange.Service, machine
 }
 
 // confirmKey shows a key and asks whether it is the right one.
-func confirmKey(c *kit.Call, k exchange.MachineKey) error {
+func confirmKey(c *kit.Call, yes bool, k exchange.MachineKey) error {
 	if !c.JSON {
 		showKeys(c, k)
 		c.Line("Compare it with what that machine itself shows: gpg --fingerprint")
 	}
-	return c.Confirm("Is it the same?", "nothing was imported", "type it at a terminal, or with --yes once you have compared the fingerprint")
+	return c.Confirm(yes, "Is it the same?", "nothing was imported", "type it at a terminal, or with --yes once you have compared the fingerprint")
 }
 
 func showKeys(c *kit.Call, k exchange.MachineKey) {

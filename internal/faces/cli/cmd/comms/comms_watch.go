@@ -13,8 +13,14 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type commsWatchOptions struct {
+	ProjectsGlob, Log     string
+	Quiet, NoNotify, Once bool
+	Rescan                int
+}
+
 // runCommsWatch follows the mailboxes until it is interrupted.
-func runCommsWatch(ctx context.Context, c *kit.Call) error {
+func runCommsWatch(ctx context.Context, c *kit.Call, opt *commsWatchOptions) error {
 	o, set, err := c.CommsService()
 	if err != nil {
 		return kit.GeneralFault(err)
@@ -22,14 +28,14 @@ func runCommsWatch(ctx context.Context, c *kit.Call) error {
 	look, stop := c.App.HaltLook()
 	defer stop()
 	w := watcher.Options{
-		Office: o, Log: c.Text("log"), Once: c.On("once"), NoNotify: c.On("no-notify"),
-		Rescan: time.Duration(c.Count("rescan", 0)) * time.Second, NotifyCommand: set.NotifyCommand, HaltLook: look,
+		Office: o, Log: opt.Log, Once: opt.Once, NoNotify: opt.NoNotify,
+		Rescan: time.Duration(opt.Rescan) * time.Second, NotifyCommand: set.NotifyCommand, HaltLook: look,
 		Warn: func(text string) { c.Warn("%s", kit.Clean(text)) },
 	}
-	if c.IsSet("rescan") && w.Rescan == 0 {
+	if c.IsSet(&opt.Rescan) && w.Rescan == 0 {
 		return kit.Usagef("--rescan: at least one second")
 	}
-	if glob := c.Text("projects-glob"); glob != "" {
+	if glob := opt.ProjectsGlob; glob != "" {
 		w.Globs = []string{overview.Pattern(o.Home, glob)}
 	}
 	if w.Log != "" {
@@ -88,12 +94,16 @@ func readWatcher(c *kit.Call) (watcher.Service, error) {
 	return watcher.Service{Home: o.Home, Program: program, Roots: o.ProjectRoots()}, err
 }
 
-func runServiceInstall(ctx context.Context, c *kit.Call) error {
+type serviceInstallOptions struct {
+	NoStart bool
+}
+
+func runServiceInstall(ctx context.Context, c *kit.Call, opt *serviceInstallOptions) error {
 	s, err := readWatcher(c)
 	if err != nil {
 		return err
 	}
-	r, err := s.Install(ctx, !c.On("no-start") && !haltedNow())
+	r, err := s.Install(ctx, !opt.NoStart && !haltedNow())
 	if err != nil {
 		return serviceFault(err)
 	}

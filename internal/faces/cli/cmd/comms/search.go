@@ -42,23 +42,28 @@ type hit struct {
 	judge func(context.Context) (string, error) // what its signature is worth; asked only for what is shown
 }
 
+type searchOptions struct {
+	Only, From, Since, Project, Instance string
+	Newest                               int
+}
+
 // runSearch looks for a text in the mail of both kinds.
-func runSearch(ctx context.Context, c *kit.Call) error {
-	s, err := searchFor(c)
+func runSearch(ctx context.Context, c *kit.Call, opt *searchOptions) error {
+	s, err := searchFor(c, opt)
 	if err != nil {
 		return err
 	}
 	var hits []hit
-	if only := c.Text("only"); only != "projects" {
-		if hits, err = searchBus(ctx, c, s); err != nil {
-			if only == "bus" || c.IsSet("instance") || ctx.Err() != nil {
+	if only := opt.Only; only != "projects" {
+		if hits, err = searchBus(ctx, c, opt, s); err != nil {
+			if only == "bus" || c.IsSet(&opt.Instance) || ctx.Err() != nil {
 				return err
 			}
 			c.Remark("the bus is not searched: %s", kit.Clean(err.Error()))
 		}
 	}
-	if c.Text("only") != "bus" {
-		more, err := searchProjects(ctx, c, s)
+	if opt.Only != "bus" {
+		more, err := searchProjects(ctx, c, opt, s)
 		if err != nil {
 			return err
 		}
@@ -82,13 +87,13 @@ func runSearch(ctx context.Context, c *kit.Call) error {
 }
 
 // searchFor reads the command line.
-func searchFor(c *kit.Call) (*search, error) {
-	s := &search{words: searchable(strings.Join(c.Args, " ")), from: strings.ToLower(c.Text("from")), newest: c.Count("newest", fast.DefaultNewest)}
+func searchFor(c *kit.Call, opt *searchOptions) (*search, error) {
+	s := &search{words: searchable(strings.Join(c.Args, " ")), from: strings.ToLower(opt.From), newest: kit.Or(c, &opt.Newest, fast.DefaultNewest)}
 	if s.words == "" {
 		return nil, kit.Usagef("search: for what?")
 	}
-	if c.IsSet("since") {
-		age, err := c.Age("since", 0)
+	if c.IsSet(&opt.Since) {
+		age, err := c.Age(&opt.Since, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +141,8 @@ func (s *search) find(text string) (snippet string, ok bool) {
 }
 
 // searchBus looks through what an agent got: its mailbox and what it took.
-func searchBus(ctx context.Context, c *kit.Call, s *search) ([]hit, error) {
-	d, err := c.Looker(ctx)
+func searchBus(ctx context.Context, c *kit.Call, opt *searchOptions, s *search) ([]hit, error) {
+	d, err := c.Looker(ctx, opt.Instance)
 	if d == nil || err != nil {
 		return nil, err
 	}

@@ -24,13 +24,13 @@ type projectSearch struct {
 }
 
 // searchProjects looks through the mailboxes and archives of all projects, or of one.
-func searchProjects(ctx context.Context, c *kit.Call, s *search) ([]hit, error) {
+func searchProjects(ctx context.Context, c *kit.Call, opt *searchOptions, s *search) ([]hit, error) {
 	o, _, err := c.CommsService()
 	if err != nil {
 		return nil, err
 	}
 	var all []exchange.Project
-	if name := c.Text("project"); name != "" {
+	if name := opt.Project; name != "" {
 		p, err := c.ProjectNamed(o, name)
 		if err != nil {
 			return nil, err
@@ -39,7 +39,7 @@ func searchProjects(ctx context.Context, c *kit.Call, s *search) ([]hit, error) 
 	} else if all, err = o.Projects(); err != nil {
 		c.Warn("%s", kit.Clean(err.Error()))
 	}
-	if dir := c.App.WorkDir(); dir != "" && c.Text("project") == "" {
+	if dir := c.App.WorkDir(); dir != "" && opt.Project == "" {
 		if p, ok := o.ProjectAt(dir); ok && !known(all, p) {
 			all = append(all, p) // it lies outside the project folders
 		}

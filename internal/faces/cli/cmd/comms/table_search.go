@@ -6,7 +6,7 @@ import (
 
 var SearchVerbs = []kit.Verb{
 	{
-		Name: "search", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true, Run: runSearch,
+		Name: "search", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true, Opts: kit.WithFlags(runSearch),
 		Short: "find text in your mail and project messages",
 		Args:  "<text>...",
 		Flags: []kit.Flag{

@@ -149,7 +149,7 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	s := nhi.Statement{Role: c.Value("role"), Scope: c.Value("scope")}
-	if s.Instance, err = c.Actor(ctx, w); err != nil {
+	if s.Instance, err = c.Actor(ctx, w, c.Value("instance")); err != nil {
 		return err
 	}
 	switch path := c.Value("private-key"); {
@@ -198,13 +198,13 @@ func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 		err = c.InName(ctx, w, l.Instance)
 	}
 	if err == nil && c.Under == kit.Tutti {
-		err = c.Confirm("Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
+		err = c.Confirm(c.On("yes"), "Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
 			"tutti nhi offboard "+app.QuoteArg(string(l.Instance))+" --yes")
 	}
 	if err != nil {
 		return err
 	}
-	switch by, err := c.Peek(ctx, w); {
+	switch by, err := c.Peek(ctx, w, ""); {
 	case err == nil:
 		l.By = by.Instance
 	case kit.NotOwn(err): // who cannot be told is not on record

@@ -239,7 +239,7 @@ func grantor(ctx context.Context, c *kit.Call, w *app.World) (string, error) {
 	if c.Under == kit.H2A {
 		return "", nil
 	}
-	s, err := c.Peek(ctx, w)
+	s, err := c.Peek(ctx, w, "")
 	switch {
 	case err == nil:
 		return string(s.Instance), nil

@@ -112,7 +112,7 @@ func runProfileUse(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	by := ""
-	s, err := c.Peek(ctx, w)
+	s, err := c.Peek(ctx, w, c.Value("as"))
 	switch {
 	case err == nil:
 		by = string(s.Instance)

@@ -69,7 +69,7 @@ func runSpawn(ctx context.Context, c *kit.Call) error {
 		}
 	} else {
 		var who *identity.Speaker
-		if who, err = c.Peek(ctx, w); err == nil {
+		if who, err = c.Peek(ctx, w, ""); err == nil {
 			s.Parent = who.Instance
 		}
 	}
@@ -144,7 +144,7 @@ func runRoute(ctx context.Context, c *kit.Call) error {
 	default:
 		return kit.Usagef("--mailbox: inbox or outbox, not %s", kit.Clean(box))
 	}
-	raw, signed, err := c.Given(ctx)
+	raw, signed, err := c.Given(ctx, c.Value("json"))
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func runSysMLVerify(ctx context.Context, c *kit.Call) error {
 	if c.Value("public-key") == "" {
 		return c.Missing("public-key")
 	}
-	raw, _, err := c.Given(ctx)
+	raw, _, err := c.Given(ctx, c.Value("json"))
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who ad
 	named := c.Value(flag)
 	switch {
 	case named == "":
-		s, err := c.Peek(ctx, w)
+		s, err := c.Peek(ctx, w, "")
 		if err != nil {
 			return "", nil, err
 		}
@@ -302,7 +302,7 @@ func remoteLetter(ctx context.Context, c *kit.Call, w *app.World, who address.In
 		d := envelope.Draft{Actor: a, Target: address.Instance(to), ThreadID: string(address.NewThread(now)), Created: now, Text: text}
 		return d.Bytes()
 	}
-	raw, signed, err := c.Given(ctx)
+	raw, signed, err := c.Given(ctx, c.Value("json"))
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func runDrumRecord(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	if s.Instance, err = c.Subject(ctx, w); err != nil {
+	if s.Instance, err = c.Subject(ctx, w, c.Value("instance")); err != nil {
 		return err
 	}
 	if err := s.Check(); err != nil {
@@ -217,7 +217,7 @@ func runDrumClear(ctx context.Context, c *kit.Call) error {
 		}
 		who, err = c.Checked(ctx, w, i)
 	} else {
-		who, err = c.Subject(ctx, w)
+		who, err = c.Subject(ctx, w, c.Value("instance"))
 	}
 	if err != nil {
 		return err

@@ -127,7 +127,7 @@ func confirmPurge(c *kit.Call, name string) (bool, error) {
 	if name == "" {
 		what = "the conversations of all sessions of this folder"
 	}
-	err := c.Confirm("Stop and delete "+what+" for good?", "nothing was done: --purge-conversation deletes the conversation for good", "add --yes")
+	err := c.Confirm(c.On("yes"), "Stop and delete "+what+" for good?", "nothing was done: --purge-conversation deletes the conversation for good", "add --yes")
 	return err == nil, err
 }
 
@@ -161,7 +161,7 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 		c.Remark("%s in other folders: left running; --yes stops them too", kit.Plural(count, "session"))
 	default:
 		question := "Stop all sessions, also " + kit.Plural(count, "session") + " in " + kit.Clean(strings.Join(far, ", ")) + "?"
-		if err := c.Confirm(question, "nothing was stopped", ""); err != nil {
+		if err := c.Confirm(c.On("yes"), question, "nothing was stopped", ""); err != nil {
 			return err
 		}
 		agreed = true

@@ -63,7 +63,7 @@ func endLeft(ctx context.Context, c *kit.Call, r *report) error {
 		return err
 	}
 	question := fmt.Sprintf("End %d processes whose session has ended, and what they run?", len(r.left))
-	if err := c.Confirm(question, "no process was ended", "tutti doctor --end --yes"); err != nil {
+	if err := c.Confirm(c.On("yes"), question, "no process was ended", "tutti doctor --end --yes"); err != nil {
 		if c.On("end") {
 			return err
 		}

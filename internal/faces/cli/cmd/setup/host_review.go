@@ -55,7 +55,7 @@ func mayTrust(c *kit.Call, d *driver.Driver, waiting []setup.Review) bool {
 		return false
 	}
 	c.Prose("", 2, d.Title+" runs none of these hooks before you trust them: "+setup.AwaitingReview(waiting))
-	return c.Confirm("Record in its settings that you trust them?", "the trust was not recorded", "tutti host setup --host "+d.Name+" --trust-hooks") == nil
+	return c.Confirm(false, "Record in its settings that you trust them?", "the trust was not recorded", "tutti host setup --host "+d.Name+" --trust-hooks") == nil
 }
 
 // trustLine is what to type.

@@ -223,7 +223,7 @@ func whose(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, e
 		who, err := c.Meant(ctx, w, i)
 		return &identity.Speaker{Instance: who, How: "--instance"}, err
 	}
-	return c.Peek(ctx, w)
+	return c.Peek(ctx, w, "")
 }
 
 // unreadText is a count of unread messages, of which there may be more.
