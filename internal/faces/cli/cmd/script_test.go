@@ -142,7 +142,7 @@ func TestScripts(t *testing.T) {
 			return progfile.Write(filepath.Join(fake, "systemctl"), []byte(fakeSystemctl), 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor, "plant": cmdPlant, "forge": cmdForge,
+			"status": cmdStatus, "isjson": cmdIsJSON, "bashcomplete": cmdBashComplete, "waitfor": cmdWaitFor, "plant": cmdPlant, "forge": cmdForge, "page": cmdPage,
 		},
 	})
 }
