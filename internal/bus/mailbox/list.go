@@ -33,9 +33,10 @@ type Query struct {
 // see store.Query.
 func (m *Mailbox) Oldest(ctx context.Context, inst address.Instance, n int, q Query) (found []*Message, part bool, bad []error, err error) {
 	sources, err := m.lying(ctx, inst)
+	passed := map[string]bool{}
 	for oldest := n; err == nil; oldest *= 4 {
 		var lines []Line
-		if lines, bad, part, err = m.oldestLines(ctx, sources, oldest, &q); err == nil && (!part || len(lines) > 0) {
+		if lines, bad, part, err = m.oldestLines(ctx, sources, oldest, n, &q, passed); err == nil && (!part || len(lines) > 0) {
 			found, unfit := messages(lines)
 			return found, part, append(bad, unfit...), nil
 		}
@@ -49,7 +50,9 @@ func (m *Mailbox) Unread(ctx context.Context, inst address.Instance, among int) 
 	return len(found), more, bad, err
 }
 
-func (m *Mailbox) oldestLines(ctx context.Context, sources []Source, n int, q *Query) (found []Line, bad []error, part bool, err error) {
+// oldestLines returns those of the n oldest messages that qualify. Of a large mailbox it stops when it has enough of them. The ids of
+// messages that do not qualify go into passed, and are not judged again.
+func (m *Mailbox) oldestLines(ctx context.Context, sources []Source, n, enough int, q *Query, passed map[string]bool) (found []Line, bad []error, part bool, err error) {
 	found, bad, _, err = m.rows(ctx, sources, store.Query{Oldest: n, Part: &part, Bare: true}, q)
 	if err != nil {
 		return nil, nil, false, err
@@ -64,14 +67,23 @@ func (m *Mailbox) oldestLines(ctx context.Context, sources []Source, n int, q *Q
 		return found, bad, false, err
 	}
 	// The trail of so large a mailbox is not read as a whole.
-	out := found[:0]
-	for len(found) > 0 && err == nil {
-		few := found[:min(len(found), fewIDs)]
-		found = found[len(few):]
-		few, err = m.judge(ctx, sources, few, nil, q)
-		out = append(out, few...)
+	found = slices.DeleteFunc(found, func(l Line) bool { return passed[l.ID] })
+	var out []Line
+	for len(found) > 0 && len(out) < enough {
+		few := found[max(0, len(found)-fewIDs):]
+		found = found[:len(found)-len(few)]
+		for _, l := range few {
+			passed[l.ID] = true
+		}
+		if few, err = m.judge(ctx, sources, few, nil, q); err != nil {
+			return nil, nil, false, err
+		}
+		for _, l := range few {
+			delete(passed, l.ID)
+		}
+		out = slices.Concat(few, out)
 	}
-	return out, bad, true, err
+	return out, bad, true, nil
 }
 
 func (q *Query) judges() bool { return q.Unread || q.For != nil }
