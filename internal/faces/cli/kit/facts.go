@@ -76,8 +76,8 @@ func (c *Call) Requires(flags ...any) error {
 		return nil
 	}
 	for _, flag := range flags {
-		if name := c.FlagName(flag); c.Value(name) == "" {
-			return c.Missing(name)
+		if field, ok := flag.(*string); ok && *field == "" || !ok && c.Value(c.FlagName(flag)) == "" {
+			return c.Missing(flag)
 		}
 	}
 	return nil

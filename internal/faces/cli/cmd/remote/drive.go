@@ -15,12 +15,17 @@ import (
 	"tutti/internal/halt"
 )
 
-func runDrive(ctx context.Context, c *kit.Call) error {
+type driveOptions struct {
+	From, To, Instruction, PrivateKey, Driver, Host, Nonce, At string
+}
+
+func runDrive(ctx context.Context, c *kit.Call, opt *driveOptions) error {
 	to, text := c.Arg(0), c.Arg(1)
 	if c.Under == kit.H2A {
-		if to, text = c.Value("to"), c.Value("instruction"); to == "" || text == "" {
-			return c.Missing(map[bool]string{true: "to", false: "instruction"}[to == ""])
+		if err := c.Requires(&opt.To, &opt.Instruction); err != nil {
+			return err
 		}
+		to, text = opt.To, opt.Instruction
 	}
 	if to == "" || text == "" {
 		return kit.UsageHint("usage: "+c.Usage(), "drive: whom, and to do what?")
@@ -34,7 +39,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	o := Order{
-		To: address.Instance(to), Instruction: text, Way: cmp.Or(c.Value("driver"), "auto"), Host: c.Value("host"), Nonce: c.Value("nonce"), At: c.Value("at"),
+		To: address.Instance(to), Instruction: text, Way: cmp.Or(opt.Driver, "auto"), Host: opt.Host, Nonce: opt.Nonce, At: opt.At,
 		Specified: c.Under == kit.H2A, Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) },
 	}
 	if c.Under == kit.Tutti { // a label serves as for other verbs
@@ -42,7 +47,7 @@ func runDrive(ctx context.Context, c *kit.Call) error {
 			return err
 		}
 	}
-	if o.From, o.Key, err = Signer(ctx, c, w, "from"); err != nil {
+	if o.From, o.Key, err = Signer(ctx, c, w, &opt.From, &opt.PrivateKey); err != nil {
 		return err
 	}
 	done, reason, err := Drive(ctx, w, o)
@@ -110,33 +115,38 @@ func driveHint(reason string, from address.Instance) string {
 	return ""
 }
 
-func runDriveReceive(ctx context.Context, c *kit.Call) error {
-	to := c.Value("to")
+type driveReceiveOptions struct {
+	To, Line, Now         string
+	Stdin, IgnoreNonDrive bool
+}
+
+func runDriveReceive(ctx context.Context, c *kit.Call, opt *driveReceiveOptions) error {
+	to := opt.To
 	if to == "" {
-		return c.Missing("to")
+		return c.Missing(&opt.To)
 	}
 	if err := address.Check(to); err != nil {
 		return kit.Usagef("--to: %s", kit.Clean(err.Error()))
 	}
 	now := time.Now()
-	if text := c.Value("now"); text != "" {
+	if text := opt.Now; text != "" {
 		ms, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return kit.Usagef("--now %s: a number of milliseconds is meant", kit.Clean(text))
 		}
 		now = time.UnixMilli(ms)
 	}
-	in := []byte(c.Value("line"))
-	if c.On("stdin") {
+	in := []byte(opt.Line)
+	if opt.Stdin {
 		var err error
 		if in, err = c.Body("-"); err != nil {
 			return err
 		}
-	} else if len(in) == 0 && !c.IsSet("line") {
-		return c.Missing("line")
+	} else if len(in) == 0 && !c.IsSet(&opt.Line) {
+		return c.Missing(&opt.Line)
 	}
 	line, is, hook := Heard(in, c.Under == kit.Tutti)
-	if !is && c.On("ignore-non-drive") {
+	if !is && opt.IgnoreNonDrive {
 		ignored(c, hook)
 		return nil
 	}
@@ -196,20 +206,25 @@ func received(ctx context.Context, c *kit.Call, line string, to address.Instance
 	return nil
 }
 
-func runDriveServe(ctx context.Context, c *kit.Call) error {
-	e, err := endpoint(c, 8788, "/h2a/drive")
+type driveServeOptions struct {
+	serveOptions
+	To, InjectCommand string
+}
+
+func runDriveServe(ctx context.Context, c *kit.Call, opt *driveServeOptions) error {
+	e, err := endpoint(c, &opt.serveOptions, 8788, "/h2a/drive")
 	if err != nil {
 		return err
 	}
 	e.Specified = c.Under == kit.H2A
-	if e.To = address.Instance(c.Value("to")); e.To == "" {
-		return c.Missing("to")
+	if e.To = address.Instance(opt.To); e.To == "" {
+		return c.Missing(&opt.To)
 	}
 	if err := address.Check(string(e.To)); err != nil {
 		return kit.Usagef("--to: %s", kit.Clean(err.Error()))
 	}
-	if e.Command = c.Value("inject-command"); e.Command == "" {
-		return c.Missing("inject-command")
+	if e.Command = opt.InjectCommand; e.Command == "" {
+		return c.Missing(&opt.InjectCommand)
 	}
 	w, err := c.World(app.Writing)
 	if err != nil {

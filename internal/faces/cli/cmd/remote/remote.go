@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -25,33 +24,33 @@ import (
 	"tutti/internal/store"
 )
 
+type serveOptions struct {
+	Host, Path, TLSCert, TLSKey, KnownAs string
+	Exposed                              bool
+	Port, Rate                           int
+}
+
 // endpoint reads the flags that all endpoints have.
-func endpoint(c *kit.Call, port int, path string) (Endpoint, error) {
-	text := cmp.Or(c.Value("port"), strconv.Itoa(port))
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 || n > 65535 {
-		return Endpoint{}, kit.Usagef("--port %s: a number from 0 to 65535 is meant", kit.Clean(text))
+func endpoint(c *kit.Call, opt *serveOptions, port int, path string) (Endpoint, error) {
+	n := kit.Or(c, &opt.Port, port)
+	if n > 65535 {
+		return Endpoint{}, kit.Usagef("--port %d: must be between 0 and 65535", n)
 	}
 	e := Endpoint{
-		Host: cmp.Or(c.Value("host"), "127.0.0.1"), Port: n, Path: cmp.Or(c.Value("path"), path), Exposed: c.On("exposed"),
-		Cert: c.Value("tls-cert"), Key: c.Value("tls-key"), Environ: os.Environ(),
+		Host: cmp.Or(opt.Host, "127.0.0.1"), Port: n, Path: cmp.Or(opt.Path, path), Exposed: opt.Exposed,
+		Cert: opt.TLSCert, Key: opt.TLSKey, Environ: os.Environ(),
 		Log: func(line string) { c.Warn("%s", kit.Clean(line)) },
 	}
-	if text := c.Value("rate"); text != "" {
-		if n, err = strconv.Atoi(text); err != nil || n < 1 {
-			return e, kit.Usagef("--rate %s: a whole number from 1 on is meant", kit.Clean(text))
+	if c.IsSet(&opt.Rate) {
+		if opt.Rate < 1 {
+			return e, kit.Usagef("--rate %d: a whole number from 1 on is meant", opt.Rate)
 		}
-		e.Rate = float64(n)
+		e.Rate = float64(opt.Rate)
 	}
 	if c.Under == kit.Tutti {
 		e.Unread = remote.DefaultUnread
 	}
-	if text := c.Value("unread"); text != "" {
-		if e.Unread, err = strconv.Atoi(text); err != nil || e.Unread < 1 {
-			return e, kit.Usagef("--unread %s: must be a whole number from 1", kit.Clean(text))
-		}
-	}
-	if all := c.Value("known-as"); all != "" {
+	if all := opt.KnownAs; all != "" {
 		e.KnownAs = strings.Split(all, ",")
 	}
 	e.Ready = func(url string) {
@@ -88,12 +87,23 @@ func served(ctx context.Context, c *kit.Call, w *app.World, e Endpoint, serve fu
 	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
 }
 
-func runRemoteServe(ctx context.Context, c *kit.Call) error {
-	e, err := endpoint(c, 8787, "/h2a/envelopes")
+type remoteServeOptions struct {
+	serveOptions
+	Recipients string
+	Unread     int
+}
+
+func runRemoteServe(ctx context.Context, c *kit.Call, opt *remoteServeOptions) error {
+	e, err := endpoint(c, &opt.serveOptions, 8787, "/h2a/envelopes")
 	if err != nil {
 		return err
 	}
-	if e.Recipients = cmp.Or(c.Value("recipients"), "known"); e.Recipients != "registered" && e.Recipients != "known" && e.Recipients != "any" {
+	if c.IsSet(&opt.Unread) {
+		if e.Unread = opt.Unread; e.Unread < 1 {
+			return kit.Usagef("--unread %d: must be a whole number from 1", opt.Unread)
+		}
+	}
+	if e.Recipients = cmp.Or(opt.Recipients, "known"); e.Recipients != "registered" && e.Recipients != "known" && e.Recipients != "any" {
 		return kit.Usagef("--recipients %s: registered, known or any is meant", kit.Clean(e.Recipients))
 	}
 	w, err := c.World(app.Writing)
@@ -104,12 +114,17 @@ func runRemoteServe(ctx context.Context, c *kit.Call) error {
 	return served(ctx, c, w, e, Serve)
 }
 
-func runMirrorServe(ctx context.Context, c *kit.Call) error {
-	e, err := endpoint(c, 8788, "/h2a/mirror")
+type mirrorServeOptions struct {
+	serveOptions
+	EnrolledKeysFile string
+}
+
+func runMirrorServe(ctx context.Context, c *kit.Call, opt *mirrorServeOptions) error {
+	e, err := endpoint(c, &opt.serveOptions, 8788, "/h2a/mirror")
 	if err != nil {
 		return err
 	}
-	if file := c.Value("enrolled-keys-file"); file != "" {
+	if file := opt.EnrolledKeysFile; file != "" {
 		if e.Enrolled, err = c.Body("@" + file); err != nil {
 			return kit.Refuse("", "read the enrolled keys: %s", kit.Clean(err.Error()))
 		}
@@ -124,16 +139,12 @@ func runMirrorServe(ctx context.Context, c *kit.Call) error {
 	return served(ctx, c, w, e, ServeMirror)
 }
 
-// Signer is who signs, and the key. Under h2a both have to be named. A person's own key signs at a terminal, or where its file is named.
-func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who address.Instance, key *signature.Private, err error) {
-	if c.Under == kit.H2A {
-		for _, name := range []string{flag, "private-key"} {
-			if c.Value(name) == "" {
-				return "", nil, c.Missing(name)
-			}
-		}
+// Signer is who signs, and the key, by the two flags. Under h2a both have to be named. A person's own key signs at a terminal, or where its file is named.
+func Signer(ctx context.Context, c *kit.Call, w *app.World, instance, privateKey *string) (who address.Instance, key *signature.Private, err error) {
+	if err := c.Requires(instance, privateKey); err != nil {
+		return "", nil, err
 	}
-	named := c.Value(flag)
+	named := *instance
 	switch {
 	case named == "":
 		s, err := c.Peek(ctx, w, "")
@@ -142,7 +153,7 @@ func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who ad
 		}
 		who = s.Instance
 	case address.Check(named) != nil:
-		return "", nil, kit.Usagef("--%s: %s", flag, kit.Clean(address.Check(named).Error()))
+		return "", nil, kit.Usagef("--%s: %s", c.FlagName(instance), kit.Clean(address.Check(named).Error()))
 	default:
 		if who, err = c.Meant(ctx, w, named); err == nil {
 			err = c.InName(ctx, w, who)
@@ -151,8 +162,8 @@ func Signer(ctx context.Context, c *kit.Call, w *app.World, flag string) (who ad
 			return "", nil, err
 		}
 	}
-	if path := c.Value("private-key"); path != "" {
-		key, err = c.KeyFile(path)
+	if *privateKey != "" {
+		key, err = c.KeyFile(*privateKey)
 		return who, key, err
 	}
 	if who.Canonical().Host() == identity.Human {
@@ -217,13 +228,13 @@ func runRemotePeers(ctx context.Context, c *kit.Call) error {
 }
 
 // destination is where an envelope goes: --url, else the endpoint of its target.
-func destination(ctx context.Context, c *kit.Call, w *app.World, target address.Instance) (to Destination, err error) {
-	to.URL, to.Roots = c.Value("url"), c.Value("ca")
+func destination(ctx context.Context, c *kit.Call, opt *remoteSendOptions, w *app.World, target address.Instance) (to Destination, err error) {
+	to.URL, to.Roots = opt.URL, opt.CA
 	if to.URL != "" {
 		return to, nil
 	}
 	if c.Under == kit.H2A || target == "" {
-		return to, c.Missing("url")
+		return to, c.Missing(&opt.URL)
 	}
 	r, err := w.Registry.Registered(ctx, target)
 	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
@@ -237,8 +248,12 @@ func destination(ctx context.Context, c *kit.Call, w *app.World, target address.
 	return to, kit.UsageHint("--url http://HOST:8787/h2a/envelopes names it; tutti remote peers lists those that are known", "no endpoint is known for %s", kit.Name(target))
 }
 
-func runRemoteSend(ctx context.Context, c *kit.Call) error {
-	if err := c.Requires("url", "instance", "private-key", "json"); err != nil {
+type remoteSendOptions struct {
+	URL, Instance, PrivateKey, CA, To, JSON string
+}
+
+func runRemoteSend(ctx context.Context, c *kit.Call, opt *remoteSendOptions) error {
+	if err := c.Requires(&opt.URL, &opt.Instance, &opt.PrivateKey, &opt.JSON); err != nil {
 		return err
 	}
 	w, err := c.World(app.Writing)
@@ -246,21 +261,21 @@ func runRemoteSend(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	who, key, err := Signer(ctx, c, w, "instance")
+	who, key, err := Signer(ctx, c, w, &opt.Instance, &opt.PrivateKey)
 	if err != nil {
 		return err
 	}
 	if err := w.Registry.Standing(ctx, who); err != nil {
 		return err
 	}
-	raw, err := remoteLetter(ctx, c, w, who)
+	raw, err := remoteLetter(ctx, c, opt, w, who)
 	if err != nil {
 		return err
 	}
 	target, _ := canonjson.Get(raw, "target")
 	named, _ := canonjson.Get(target, "instance")
 	to, _ := canonjson.String(named)
-	end, err := destination(ctx, c, w, address.Instance(to))
+	end, err := destination(ctx, c, opt, w, address.Instance(to))
 	if err != nil {
 		return err
 	}
@@ -280,7 +295,7 @@ func runRemoteSend(ctx context.Context, c *kit.Call) error {
 }
 
 // remoteLetter is the envelope that is to be signed.
-func remoteLetter(ctx context.Context, c *kit.Call, w *app.World, who address.Instance) ([]byte, error) {
+func remoteLetter(ctx context.Context, c *kit.Call, opt *remoteSendOptions, w *app.World, who address.Instance) ([]byte, error) {
 	a := envelope.Actor{Instance: who, Role: registry.Agents, Scope: registry.DefaultScope}
 	if r, err := w.Registry.Registered(ctx, who); err == nil {
 		if len(r.Roles) > 0 {
@@ -291,7 +306,7 @@ func remoteLetter(ctx context.Context, c *kit.Call, w *app.World, who address.In
 		}
 	}
 	now := time.Now()
-	if to := c.Value("to"); to != "" && c.Under == kit.Tutti {
+	if to := opt.To; to != "" && c.Under == kit.Tutti {
 		if err := address.Check(to); err != nil {
 			return nil, kit.Usagef("--to: %s", kit.Clean(err.Error()))
 		}
@@ -302,7 +317,7 @@ func remoteLetter(ctx context.Context, c *kit.Call, w *app.World, who address.In
 		d := envelope.Draft{Actor: a, Target: address.Instance(to), ThreadID: string(address.NewThread(now)), Created: now, Text: text}
 		return d.Bytes()
 	}
-	raw, signed, err := c.Given(ctx, c.Value("json"))
+	raw, signed, err := c.Given(ctx, opt.JSON)
 	if err != nil {
 		return nil, err
 	}

@@ -11,13 +11,17 @@ import (
 	"tutti/internal/remote"
 )
 
+type remoteCardOptions struct {
+	URL, Instance string
+}
+
 // runRemoteCard prints what another machine has to know of an agent: name, the key that signs here, scopes, and where its mail goes. Nothing in it gives the
 // agent a say there.
-func runRemoteCard(ctx context.Context, c *kit.Call) error {
-	if err := c.Requires("url"); err != nil {
+func runRemoteCard(ctx context.Context, c *kit.Call, opt *remoteCardOptions) error {
+	if err := c.Requires(&opt.URL); err != nil {
 		return err
 	}
-	if err := remote.CheckURL(c.Value("url")); err != nil {
+	if err := remote.CheckURL(opt.URL); err != nil {
 		return kit.Usagef("--url: %s", kit.Clean(err.Error()))
 	}
 	w, err := c.World(app.Reading)
@@ -25,7 +29,7 @@ func runRemoteCard(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	who, key, err := Signer(ctx, c, w, "instance")
+	who, key, err := Signer(ctx, c, w, &opt.Instance, new(string))
 	if err != nil {
 		return err
 	}
@@ -36,7 +40,7 @@ func runRemoteCard(ctx context.Context, c *kit.Call) error {
 	a := registry.Agent{Instance: reg.Instance, Roles: []string{registry.Agents}, Scopes: reg.Scopes, PublicKeys: []string{key.Public().PEM()}, Name: reg.Name}
 	var end canonjson.Object
 	end.Str("kind", registry.Remote)
-	end.Str("uri", c.Value("url"))
+	end.Str("uri", opt.URL)
 	c.Line(string(canonjson.Set(registry.Build(a, time.Now()), "endpoints", append(append([]byte{'['}, end.Bytes()...), ']'))))
 	return nil
 }

@@ -23,25 +23,27 @@ const (
 	mostWrong  = 5 // other refusals in a row, and failures to make a push
 )
 
-func runMirror(ctx context.Context, c *kit.Call) error {
-	every := time.Duration(0)
-	if text := c.Value("interval-ms"); text != "" {
-		ms, err := strconv.Atoi(text)
-		if every = time.Duration(ms) * time.Millisecond; err != nil || every < leastPush {
-			return kit.Usagef("--interval-ms %s: a whole number from 5000 on is meant", kit.Clean(text))
-		}
+type mirrorOptions struct {
+	URL, Instance, PrivateKey, CA string
+	IntervalMS                    int
+}
+
+func runMirror(ctx context.Context, c *kit.Call, opt *mirrorOptions) error {
+	every := time.Duration(opt.IntervalMS) * time.Millisecond
+	if c.IsSet(&opt.IntervalMS) && every < leastPush {
+		return kit.Usagef("--interval-ms %d: a whole number from 5000 on is meant", opt.IntervalMS)
 	}
-	if c.Value("url") == "" {
-		return c.Missing("url")
+	if opt.URL == "" {
+		return c.Missing(&opt.URL)
 	}
 	w, err := c.World(app.Reading)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	m := mirroring{c: c, w: w}
-	m.push.URL = c.Value("url")
-	if m.push.Instance, m.push.Key, err = Signer(ctx, c, w, "instance"); err != nil {
+	m := mirroring{c: c, opt: opt, w: w}
+	m.push.URL = opt.URL
+	if m.push.Instance, m.push.Key, err = Signer(ctx, c, w, &opt.Instance, &opt.PrivateKey); err != nil {
 		return err
 	}
 	if there, err := w.Presence.Of(ctx, m.push.Instance, time.Now()); err == nil && len(there) == 0 && c.Under == kit.Tutti {
@@ -66,6 +68,7 @@ func runMirror(ctx context.Context, c *kit.Call) error {
 // A mirroring shows one agent elsewhere.
 type mirroring struct {
 	c    *kit.Call
+	opt  *mirrorOptions
 	w    *app.World
 	push Push
 }
@@ -75,7 +78,7 @@ func (m *mirroring) once(ctx context.Context) (status int, answer []byte, err er
 	if err != nil {
 		return 0, nil, err
 	}
-	return Submit(ctx, Destination{URL: m.push.URL, Roots: m.c.Value("ca")}, raw)
+	return Submit(ctx, Destination{URL: m.push.URL, Roots: m.opt.CA}, raw)
 }
 
 // run goes on until it is interrupted, or it is clear that no push will be taken. It is silent while the halt switch is on.

@@ -31,7 +31,7 @@ func servePath(usual string) kit.Flag {
 
 var Verbs = []kit.Verb{
 	{
-		Name: "remote serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Run: runRemoteServe,
+		Name: "remote serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runRemoteServe),
 		Short: "take in signed messages from other machines, by HTTP",
 		Flags: []kit.Flag{
 			servePort("8787"), serveHost, servePath("/h2a/envelopes"), serveOpen, serveCert, serveKey, serveRate, serveFull,
@@ -52,7 +52,7 @@ $ tutti remote serve --host 0.0.0.0 --exposed --tls-cert c.pem --tls-key k`,
 		Exit: exitServe, See: "remote send, remote peers, send",
 	},
 	{
-		Name: "remote send", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 1, Offer: kit.Files, Run: runRemoteSend,
+		Name: "remote send", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runRemoteSend),
 		Short: "send a signed message to an endpoint on another machine",
 		Args:  "<text>|<json>|@<file>|-",
 		Flags: []kit.Flag{
@@ -78,7 +78,7 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read", See: "remote send, register",
 	},
 	{
-		Name: "remote card", Under: kit.Tutti, Group: kit.GroupRemote, Halt: kit.Reads, Bus: true, Run: runRemoteCard,
+		Name: "remote card", Under: kit.Tutti, Group: kit.GroupRemote, Halt: kit.Reads, Bus: true, Opts: kit.WithFlags(runRemoteCard),
 		Short: "print what another machine has to know of your agent",
 		Flags: []kit.Flag{
 			{Name: "url", Kind: kit.Text, Value: "url", Help: "where that machine reaches your remote serve; must be given"},
@@ -92,7 +92,7 @@ and its messages are taken there.`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent is not registered; 3 a file could not be read", See: "register, remote serve, send",
 	},
 	{
-		Name: "remote mirror", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, Run: runMirror,
+		Name: "remote mirror", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, Opts: kit.WithFlags(runMirror),
 		Short: "show an agent of this bus on another one",
 		Flags: []kit.Flag{
 			remoteURL, remoteWho, remoteKey, remoteCA,
@@ -109,7 +109,7 @@ $ tutti remote mirror --url http://127.0.0.1:8788/h2a/mirror`,
 		Exit: exitRemote + "; 130 interrupted", See: "remote mirror-serve, status",
 	},
 	{
-		Name: "remote mirror-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Run: runMirrorServe,
+		Name: "remote mirror-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runMirrorServe),
 		Short: "show agents of other buses here",
 		Flags: []kit.Flag{
 			servePort("8788"), serveHost, servePath("/h2a/mirror"), serveOpen, serveCert, serveKey, serveRate,
@@ -136,7 +136,7 @@ var (
 
 var DriveVerbs = []kit.Verb{
 	{
-		Name: "drive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 2, Offer: kit.Agents, Run: runDrive,
+		Name: "drive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 2, Offer: kit.Agents, Opts: kit.WithFlags(runDrive),
 		Short: "give an agent a signed instruction, where it works",
 		Args:  "<agent> <instruction>",
 		Flags: []kit.Flag{
@@ -164,7 +164,7 @@ $ tutti drive codex:web:3f2a9c01b7de 'go on' --driver local-tmux`,
 		See:  "send, session attach",
 	},
 	{
-		Name: "drive receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Asks, Bus: true, Run: runDriveReceive,
+		Name: "drive receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Asks, Bus: true, Opts: kit.WithFlags(runDriveReceive),
 		Short: "let an instruction through to an agent, or not, for its hooks",
 		Flags: []kit.Flag{
 			driveTo,
@@ -182,7 +182,7 @@ $ h2a drive receive --to codex:web:3f2a9c01b7de --stdin --ignore-non-drive`,
 		See:  "drive, drive serve",
 	},
 	{
-		Name: "drive serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Run: runDriveServe,
+		Name: "drive serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runDriveServe),
 		Short: "take instructions for an agent by HTTP",
 		Flags: []kit.Flag{
 			driveTo,

@@ -26,7 +26,11 @@ func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relaunc
 	default:
 		return nil, nil //nolint:nilnil // there is none
 	}
-	who, key, err := remote.Signer(ctx, c, w, "instance")
+	if err := c.Requires("instance", "private-key"); err != nil {
+		return nil, err
+	}
+	instance, private := c.Value("instance"), c.Value("private-key")
+	who, key, err := remote.Signer(ctx, c, w, &instance, &private)
 	if errors.Is(err, keyring.ErrNoKey) && c.Value("relauncher") == "auto" {
 		return nil, nil //nolint:nilnil // its other ways need no key
 	}
