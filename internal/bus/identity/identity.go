@@ -47,6 +47,8 @@ type Keeper struct {
 	Machine presence.Machine
 	// Names returns what agents were renamed to, by their canonical ids. It may be nil.
 	Names func() map[address.Instance]string
+	// Made is told of each registration that the Keeper makes. It may be nil.
+	Made func(r *registry.Registration)
 }
 
 // Human is the host of people: human:ana:3f2a9c01b7de.

@@ -105,9 +105,17 @@ func (k *Keeper) register(ctx context.Context, n registry.Agent, now time.Time) 
 		return err
 	}
 	n.Root, n.PublicKeys = k.Root, []string{key.Public().PEM()}
-	err = k.Registry.Register(ctx, registry.Build(n, now))
+	raw := registry.Build(n, now)
+	err = k.Registry.Register(ctx, raw)
 	if errors.Is(err, registry.ErrRegistered) {
 		return nil // by another process that finishes the same binding
+	}
+	if err != nil || k.Made == nil {
+		return err
+	}
+	made, err := registry.Parse(raw)
+	if err == nil {
+		k.Made(made)
 	}
 	return err
 }

@@ -9,11 +9,13 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 )
 
 // parse folds the lines of the file.
 func (p *Pins) parse(data []byte) {
-	p.all, p.ever, p.lines, p.damaged = map[address.Instance]Pin{}, map[address.Instance][]Pin{}, 0, nil
+	p.all, p.ever, p.made = map[address.Instance]Pin{}, map[address.Instance][]Pin{}, map[address.Instance]Pin{}
+	p.lines, p.damaged = 0, nil
 	number, bad := 0, 0
 	for rest := data; len(rest) > 0; {
 		var one []byte
@@ -32,6 +34,9 @@ func (p *Pins) parse(data []byte) {
 		case forgotten:
 			delete(p.all, pin.Instance)
 			delete(p.ever, pin.Instance)
+			delete(p.made, pin.Instance)
+		case pin.Key == signature.Public{}:
+			p.made[pin.Instance] = pin
 		default:
 			p.all[pin.Instance] = pin
 			all := p.ever[pin.Instance]
@@ -67,6 +72,9 @@ func record(one []byte) (pin Pin, forgotten, ok bool) {
 	pin.By, _ = canonjson.String(v[2])
 	pin.Registration, _ = canonjson.String(v[5])
 	pin.Roles, _ = canonjson.String(v[6])
+	if v[1] == nil && pin.By == ByPerson && pin.Registration != "" {
+		return pin, false, true
+	}
 	text, _ := canonjson.String(v[1])
 	key, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(key) != len(pin.Key) {

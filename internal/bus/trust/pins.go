@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,7 +63,10 @@ type Pin struct {
 // Pins is one user's memory of keys: a file of lines, of which the last one on an agent counts.
 //
 //	{"instance":"claude:api:3f2a9c01b7de","key":"16x7bq…","by":"first contact","at":"2026-03-01T10:04:00.000Z"}
+//	{"instance":"claude:api:3f2a9c01b7de","by":"person","at":"2026-03-01T10:05:00.000Z","registration":"sha256:…"}
 //	{"instance":"claude:api:3f2a9c01b7de","forgotten":true,"at":"2026-03-02T09:00:00.000Z"}
+//
+// The second one names no key: the user made that registration, and its roles and scopes count.
 //
 // It is read when it is first asked for, and again when it has changed. Programs of ours that write at the same time queue
 // on a lock. All methods are safe for concurrent use.
@@ -81,6 +85,7 @@ type Pins struct {
 	seen    atomicfile.Info
 	all     map[address.Instance]Pin
 	ever    map[address.Instance][]Pin // all, also where another one came after
+	made    map[address.Instance]Pin   // registrations that the user made, without a key
 	lines   int
 	damaged []string
 	err     error
@@ -171,14 +176,6 @@ type bound struct{ *Pins }
 func (b bound) Get(i address.Instance) ([]signature.Public, bool) {
 	all := b.Bound(i)
 	return all, len(all) > 0
-}
-
-// Accepted reports whether a person has accepted the registration with this hash for an agent.
-func (p *Pins) Accepted(i address.Instance, registration string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.refresh()
-	return registration != "" && p.all[i.Canonical()].Registration == registration
 }
 
 // Err returns why the pins could not be read.
@@ -291,18 +288,14 @@ func (p *Pins) Given(i address.Instance) []string {
 	return strings.Fields(p.all[i.Canonical()].Roles)
 }
 
-// A RoleMemory knows which roles the user gave an agent, and which registrations the user has accepted.
-type RoleMemory interface {
-	Given(i address.Instance) []string
-	Accepted(i address.Instance, registration string) bool
-}
-
 // Forget removes the pin of an agent: its next signed envelope has a new key. It reports whether there was one.
 func (p *Pins) Forget(i address.Instance, now time.Time) (was bool, err error) {
 	err = p.change("forget key of "+string(i), func() ([]byte, error) {
-		if _, was = p.all[i.Canonical()]; !was {
+		_, made := p.made[i.Canonical()]
+		if _, was = p.all[i.Canonical()]; !was && !made {
 			return nil, nil
 		}
+		was = true
 		var o canonjson.Object
 		o.Str("instance", string(i.Canonical()))
 		o.Bool("forgotten", true)
@@ -378,6 +371,9 @@ func (p *Pins) write(dir *atomicfile.Dir, add []byte) error {
 			}
 			data = append(data, line(pin)...)
 		}
+		for _, i := range slices.Sorted(maps.Keys(p.made)) {
+			data = append(data, acceptance(p.made[i])...)
+		}
 		if data = append(data, add...); len(data) <= maxPins {
 			return dir.Replace(name, data, pinsPerm, true)
 		}
@@ -435,7 +431,7 @@ func (p *Pins) dropStrangers() {
 
 // needed is how many lines say something.
 func (p *Pins) needed() int {
-	n := len(p.all)
+	n := len(p.all) + len(p.made)
 	for _, some := range p.ever {
 		n += len(some)
 	}
@@ -471,7 +467,7 @@ func (p *Pins) refresh() {
 
 // fail forgets what was known: a missing file has no pins, and one that cannot be trusted gives none.
 func (p *Pins) fail(err error) {
-	p.read, p.seen, p.all, p.ever, p.lines, p.damaged, p.err = false, atomicfile.Info{}, nil, nil, 0, nil, nil
+	p.read, p.seen, p.all, p.ever, p.made, p.lines, p.damaged, p.err = false, atomicfile.Info{}, nil, nil, nil, 0, nil, nil
 	if !errors.Is(err, fs.ErrNotExist) {
 		p.err = fmt.Errorf("read pins: %w", err)
 	}

@@ -164,18 +164,15 @@ func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance,
 	f := profile.Facts{
 		Negotiation: r.ID, Actor: string(by), Signers: address.Texts(r.RequiredSigners), Kind: declaration.KindFor(r.Subject), Artifact: artifact,
 		Roles: func(i string) []string {
-			roles, _, _ := b.registry.Effective(ctx, address.Instance(i)) // nobody is in no role
-			return roles
+			if b.Pins == nil {
+				roles, _, _ := b.registry.Effective(ctx, address.Instance(i)) // nobody is in no role
+				return roles
+			}
+			roles, _ := b.RolesOf(ctx, address.Instance(i))
+			return roles.Count
 		},
 		Attests: func(i string) bool { return b.attests(ctx, i) },
-		Held: func(role string) bool {
-			for e, err := range b.registry.Everybody(ctx) {
-				if err == nil && slices.Contains(e.Roles, role) {
-					return true
-				}
-			}
-			return false
-		},
+		Held:    func(role string) bool { return b.held(ctx, role) },
 	}
 	if step == profile.Open || step == profile.Offer {
 		return f, nil
@@ -195,16 +192,48 @@ func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance,
 	return f, nil
 }
 
-// attests tells whether the registration of somebody lets them attest, which it does for good. Of a stranger it is demanded.
-func (b *Bus) attests(ctx context.Context, i string) bool {
-	r, err := b.registry.Registered(ctx, address.Instance(i))
-	return err != nil || declaration.MayAttest(r.Roles, r.Capabilities)
+// held tells whether somebody on this bus has a role that counts for this user. Where the registry decides, a role that was granted
+// counts, too; else not, as anyone can write a grant.
+func (b *Bus) held(ctx context.Context, role string) bool {
+	for e, err := range b.registry.Everybody(ctx) {
+		if err != nil || !slices.Contains(e.Roles, role) {
+			continue
+		}
+		if b.Pins == nil {
+			return true
+		}
+		if reg, err := b.registry.Registered(ctx, e.Instance); err == nil && b.has(e.Instance, reg, role) {
+			return true
+		}
+	}
+	return false
 }
 
-// Roles returns the roles of an agent as this user knows them: those of its registration, and those that the user gave it.
-func (b *Bus) Roles(ctx context.Context, i address.Instance) ([]string, error) {
+// has tells whether a role of an agent counts for this user.
+func (b *Bus) has(i address.Instance, reg *registry.Registration, role string) bool {
+	return slices.Contains(b.counted(i, reg).Count, role)
+}
+
+// counted are the roles of an agent as this user counts them.
+func (b *Bus) counted(i address.Instance, reg *registry.Registration) trust.Roles {
+	return trust.RolesOf(i, reg, b.Pins)
+}
+
+// attests tells whether somebody's roles let them attest, which they do for good. Of a stranger it is demanded.
+func (b *Bus) attests(ctx context.Context, i string) bool {
+	r, err := b.registry.Registered(ctx, address.Instance(i))
+	return err != nil || b.MayAttest(address.Instance(i), r)
+}
+
+// MayAttest tells whether an agent may attest that it has understood, by the roles of its registration that count for this user.
+func (b *Bus) MayAttest(i address.Instance, r *registry.Registration) bool {
+	return declaration.MayAttest(b.counted(i, r).Count, r.Capabilities)
+}
+
+// RolesOf returns the roles of an agent as this user counts them; none where it is not registered.
+func (b *Bus) RolesOf(ctx context.Context, i address.Instance) (trust.Roles, error) {
 	p, err := b.person(ctx, i)
-	return p.Roles, err
+	return trust.Roles{Count: p.Roles, Claimed: p.Claimed}, err
 }
 
 // deciders are those who have signed what was offered last, those who still have to, and who signs now.

@@ -10,7 +10,7 @@ import (
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
-	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -51,7 +51,7 @@ func (b *Bus) Attest(ctx context.Context, a negotiation.Act, what Attesting) (*C
 	if err := b.holdsKey(ctx, a); err != nil {
 		return fail(err)
 	}
-	role, err := attestsAs(r, what.Role)
+	role, err := attestsAs(b.counted(a.By, r), r.Capabilities, what.Role)
 	if err != nil {
 		return fail(err)
 	}
@@ -86,15 +86,18 @@ func (b *Bus) holdsKey(ctx context.Context, a negotiation.Act) error {
 }
 
 // attestsAs is the role in which somebody attests who may do so in it.
-func attestsAs(r *registry.Registration, role string) (string, error) {
-	roles := r.Roles
+func attestsAs(r trust.Roles, capabilities []string, role string) (string, error) {
+	roles := r.Count
 	if role != "" {
-		if !slices.Contains(roles, role) {
+		switch {
+		case slices.Contains(r.Claimed, role):
+			return "", refused("the user gives it with `tutti role AGENT "+role+"`", "its registration claims the role %s, and the user did not give it that role", role)
+		case !slices.Contains(roles, role):
 			return "", refused("leave the role out, or name one of these", "it is registered as %s, not as %.64q", strings.Join(roles, ", "), role)
 		}
 		roles = []string{role}
 	}
-	if !declaration.MayAttest(roles, r.Capabilities) {
+	if !declaration.MayAttest(roles, capabilities) {
 		return "", refused("", "it may not attest: PRINCIPAL, EXECUTIF and MANDATAIRE may by their role, AGENTS with the capability %s in their registration", declaration.AttestRight)
 	}
 	return roles[0], nil

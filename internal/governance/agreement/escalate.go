@@ -78,7 +78,7 @@ func (b *Bus) principal(ctx context.Context, r *negotiation.Record, all func(con
 		case errors.Is(err, registry.ErrNotRegistered):
 		case err != nil:
 			return "", err
-		case slices.Contains(reg.Roles, registry.Principal):
+		case b.has(p, reg, registry.Principal):
 			return string(reg.Instance), nil
 		}
 	}
@@ -91,17 +91,16 @@ func (b *Bus) principal(ctx context.Context, r *negotiation.Record, all func(con
 	return "", err
 }
 
-// principals are all who are registered as PRINCIPAL. Who is registered decides, as what is granted may be granted by anybody.
+// principals are all who are PRINCIPAL. What is granted does not count, as anybody may grant it.
 func (b *Bus) principals(ctx context.Context) (all []registry.Effective, err error) {
-	is := func(roles []string) bool { return slices.Contains(roles, registry.Principal) }
 	for e, err := range b.registry.Everybody(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		if !is(e.Roles) {
+		if !slices.Contains(e.Roles, registry.Principal) {
 			continue
 		}
-		if reg, err := b.registry.Registered(ctx, e.Instance); err == nil && is(reg.Roles) {
+		if reg, err := b.registry.Registered(ctx, e.Instance); err == nil && b.has(e.Instance, reg, registry.Principal) {
 			all = append(all, e)
 		}
 	}

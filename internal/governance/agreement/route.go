@@ -101,7 +101,7 @@ func (r *router) plan(ctx context.Context, scope string, at time.Time) ([]byte, 
 // planKind is the kind of artifact that says to whom matters go.
 const planKind = "ENFORCEMENT_PLAN"
 
-// isPrincipal tells whether a person is registered as PRINCIPAL and has to do with a negotiation: as a party, or by its scope.
+// isPrincipal tells whether a person is PRINCIPAL and has to do with a negotiation: as a party, or by its scope.
 func (b *Bus) isPrincipal(ctx context.Context, r *negotiation.Record, who address.Instance) (bool, error) {
 	if address.Check(string(who)) != nil || who.Canonical().Host() != identity.Human {
 		return false, nil
@@ -110,7 +110,7 @@ func (b *Bus) isPrincipal(ctx context.Context, r *negotiation.Record, who addres
 	if errors.Is(err, registry.ErrNotRegistered) {
 		return false, nil
 	}
-	if err != nil || !slices.Contains(reg.Roles, registry.Principal) {
+	if err != nil || !b.has(who, reg, registry.Principal) {
 		return false, err
 	}
 	party := slices.ContainsFunc(r.Parties, func(p address.Instance) bool { return p.Canonical() == who.Canonical() })

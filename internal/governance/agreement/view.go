@@ -199,7 +199,7 @@ func (g *gatherer) then(p *negotiation.Person, e *journal.Entry) (keys []signatu
 // journal without registering anybody, and a flag only makes others look.
 func (g *gatherer) may(e *journal.Entry, role string) bool {
 	p := g.person(e.Actor.Instance)
-	if len(p.Roles) == 0 {
+	if len(p.Roles)+len(p.Claimed) == 0 {
 		return true
 	}
 	for _, r := range p.Roles {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -183,9 +182,9 @@ func (p *place) maySign(a Act, hash string, state State, now time.Time) (string,
 		}
 		return "", refuse("see `"+command("show", p.id)+"`", "no offer/counter event matches %s", hash)
 	}
-	roles := p.f.b.person(a.By).Roles
-	if kinds := declaration.Signers(last.Kind); kinds != nil && !declaration.MaySign(last.Kind, roles...) {
-		return "", refuse(RoleHint(a.By, last.Kind), "%s is registered as %s, and %s is signed by %s", a.By, strings.Join(roles, ", "), last.Kind, strings.Join(kinds, ", "))
+	who := p.f.b.person(a.By)
+	if declaration.Signers(last.Kind) != nil && !declaration.MaySign(last.Kind, who.Roles...) {
+		return "", refuse(RoleHint(a.By, last.Kind, who.Claimed), "%s", who.unfit(a.By, last.Kind))
 	}
 	return hash, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -32,10 +31,11 @@ type bench struct {
 
 // A Person is what the registry tells of an instance.
 type Person struct {
-	Roles  []string
-	Scopes []string
-	Keys   journal.Keys
-	Gone   map[signature.Public]time.Time // when keys were revoked, of those of which it is known
+	Roles   []string // that count for the user
+	Claimed []string // that its registration has, and that do not count
+	Scopes  []string
+	Keys    journal.Keys
+	Gone    map[signature.Public]time.Time // when keys were revoked, of those of which it is known
 
 	trust      trust.Keys // as the user knows the keys; empty where the registry decides
 	registered bool
@@ -92,17 +92,14 @@ func PersonOf(ctx context.Context, people People, pins trust.Memory, i address.I
 	if err != nil {
 		return p, err
 	}
-	p.registered, p.Roles, p.Scopes = true, reg.Roles, reg.Scopes
+	roles := trust.RolesOf(i, reg, pins)
+	p.registered, p.Scopes = true, reg.Scopes
+	p.Roles, p.Claimed, p.accepted = roles.Count, roles.Claimed, roles.Accepted
 	keys, err := people.Keys(ctx, i)
 	if err != nil {
 		return p, err
 	}
 	p.Keys = journal.Keys{Active: tried(keys.Active), Revoked: tried(keys.Revoked)}
-	p.accepted = pins == nil
-	if given, ok := pins.(trust.RoleMemory); ok {
-		p.Roles = append(slices.Clone(p.Roles), given.Given(i)...)
-		p.accepted = given.Accepted(i, reg.Hash())
-	}
 	if pins != nil {
 		if p.trust, err = trust.KeysOf(ctx, people, pins, i); err != nil {
 			return p, err
@@ -266,7 +263,11 @@ func (f *fold) judge(s *Signed) Judgement {
 		return no(CodeUnknownKey, "%s has no key in the registry", s.By)
 	}
 	if kind := f.kindOf(s.Hash); declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.Roles...) {
-		return no(CodeRole, "%s is registered as %s, and %s is signed by %s", s.By, strings.Join(p.Roles, ", "), kind, strings.Join(declaration.Signers(kind), ", "))
+		why := p.unfit(s.By, kind)
+		if p.claimsToSign(kind) != "" {
+			why += "; `" + bare(RoleHint(s.By, kind, p.Claimed)) + "` gives it"
+		}
+		return no(CodeRole, "%s", why)
 	}
 	if p.vain && f.b.vain > maxTried {
 		return no(CodeInvalid, "too many signatures were wrong before: it was not looked at")

@@ -57,8 +57,9 @@ func refuse(hint, format string, args ...any) error {
 	return &RefusedError{Why: []string{say(format, args...)}, Hint: hint}
 }
 
-// RoleHint names the command by which the user gives an agent a role that may sign a kind of artifact.
-func RoleHint(by address.Instance, kind string) string {
+// RoleHint names the command by which the user gives an agent a role that may sign a kind of artifact. A role that its registration claims
+// comes first.
+func RoleHint(by address.Instance, kind string, claimed []string) string {
 	may := declaration.Signers(kind)
 	if len(may) == 0 {
 		return ""
@@ -67,15 +68,45 @@ func RoleHint(by address.Instance, kind string) string {
 	if slices.Contains(may, declaration.Conductor) {
 		role = declaration.Conductor
 	}
-	if by.Canonical().Host() == "human" {
+	for _, r := range claimed {
+		if slices.Contains(may, r) {
+			role = r
+			break
+		}
+	}
+	if by.Canonical().Host() == "human" && !slices.Contains(claimed, role) {
 		return "open it anew with signers that may"
 	}
-	return roleCommand(by, role) + "   # the user types it, in a terminal of their own"
+	return roleCommand(by, role) + roleNote
 }
+
+// roleNote is the remark behind a command by which the user gives a role.
+const roleNote = "   # the user types it, in a terminal of their own"
+
+// bare is a command without its remark.
+func bare(hint string) string { return strings.TrimSuffix(hint, roleNote) }
 
 // mayNotSign tells whether an agent is registered without a role that may sign a kind of artifact.
 func (p *person) mayNotSign(kind string) bool {
 	return p.registered && declaration.Signers(kind) != nil && !declaration.MaySign(kind, p.Roles...)
+}
+
+// claimsToSign is a role that may sign a kind of artifact and that only the registration of the agent claims, "" for none.
+func (p *Person) claimsToSign(kind string) string {
+	for _, r := range p.Claimed {
+		if declaration.MaySign(kind, r) {
+			return r
+		}
+	}
+	return ""
+}
+
+// unfit says why somebody may not sign a kind of artifact.
+func (p *Person) unfit(who address.Instance, kind string) string {
+	if r := p.claimsToSign(kind); r != "" {
+		return say("%s calls itself %s in its registration, and you did not give it that role: it does not count", who, r)
+	}
+	return say("%s is registered as %s, and %s is signed by %s", who, strings.Join(slices.Concat(p.Roles, p.Claimed), ", "), kind, strings.Join(declaration.Signers(kind), ", "))
 }
 
 // roleCommand gives an agent a role.

@@ -140,8 +140,8 @@ func (s *Standing) steps(p *place) []Step {
 	var out []Step
 	for _, i := range append(append([]address.Instance{}, s.Must...), s.Of...) {
 		kind := s.Latest().Kind
-		if p.f.b.person(i).mayNotSign(kind) { // it is not asked to
-			hint, note, _ := strings.Cut(RoleHint(i, kind), "   # ")
+		if who := p.f.b.person(i); who.mayNotSign(kind) { // it is not asked to
+			hint, note, _ := strings.Cut(RoleHint(i, kind, who.Claimed), "   # ")
 			out = append(out, Step{"", hint, note})
 			continue
 		}

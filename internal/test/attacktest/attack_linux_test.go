@@ -14,7 +14,7 @@ func TestAttacks(t *testing.T) {
 	}
 	t.Parallel()
 	base := newHome(t)
-	for _, a := range slices.Concat(chain, records, openings, keys, acts, files, paths(), odd(), pipes(), alikes(), tools) {
+	for _, a := range slices.Concat(chain, records, openings, keys, acts, claims(), files, paths(), odd(), pipes(), alikes(), tools) {
 		t.Run(a.class+"/"+a.name, func(t *testing.T) { attempt(t, base, a) })
 	}
 }

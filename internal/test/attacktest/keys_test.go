@@ -211,7 +211,7 @@ var keys = []attack{
 			h.addMandate("nego:m-fake", fake, key, mandate("m:fake", fake, eve))
 			h.add(half, entry{by: eve, typ: "counter", body: `{"artifact":` + charter("eng:half", "without leave") + `}`, key: h.keys[eve], leave: "m:fake"})
 		},
-		sights: stays("proposed", "mandate: the mandate m:fake was given by claude:fake:787878787878, whose scopes and roles you have not accepted"),
+		sights: stays("proposed", "mandate: the mandate m:fake is not among the stabilised artifacts"),
 	},
 	{
 		class: "mandate", name: "to oneself", on: half,

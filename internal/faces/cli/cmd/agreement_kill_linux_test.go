@@ -20,6 +20,7 @@ import (
 	"tutti/internal/core/canonjson"
 
 	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/negotiation"
@@ -54,6 +55,13 @@ func newPact(t *testing.T, agents int) *pact {
 		i, key := address.Instance(fmt.Sprintf("codex:m%d:0a1b2c3d4e%02d", n, n)), signature.Generate()
 		raw := registry.Build(registry.Agent{Instance: i, Roles: []string{registry.Conductor}, Scopes: []string{"scope:default"}, Root: p.root, PublicKeys: []string{key.Public().PEM()}}, time.Now())
 		if err := people.Register(t.Context(), raw); err != nil {
+			t.Fatal(err)
+		}
+		reg, err := registry.Parse(raw)
+		if err == nil { // as tutti register remembers it
+			err = trust.OpenPins(filepath.Join(p.home, ".local", "state", "tutti", "pins")).AcceptRegistration(i, reg.Hash(), time.Now())
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		private, _, err := address.KeyFiles(string(i))

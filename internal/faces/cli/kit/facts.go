@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/store"
@@ -29,7 +31,23 @@ func (c *Call) World(mode app.Mode) (*app.World, error) {
 	}
 	c.SayRoot(root)
 	w, err := c.App.World(mode)
-	return w, NoBus(err)
+	if err != nil {
+		return nil, NoBus(err)
+	}
+	w.Identity.Made = func(r *registry.Registration) { c.AcceptMade(w, r) }
+	return w, nil
+}
+
+// AcceptMade remembers that the user made a registration: its roles and scopes count. One that is made below an agent CLI is the agent's
+// own word, and the card of an agent on another machine is that machine's.
+func (c *Call) AcceptMade(w *app.World, r *registry.Registration) {
+	elsewhere := r.Mirrored() || slices.ContainsFunc(r.Endpoints, func(e registry.Endpoint) bool { return e.Kind == registry.Remote })
+	if elsewhere || !trust.Claims(r) || c.BelowAgent() {
+		return
+	}
+	if err := w.Pins.AcceptRegistration(r.Instance, r.Hash(), time.Now()); err != nil {
+		c.Warn("its roles and scopes do not count for you yet: %s", Clean(err.Error()))
+	}
 }
 
 // Reads opens the bus for a verb of the older program that only reads. Where there is none, that program makes one and

@@ -287,7 +287,7 @@ func (d *deal) dossier(ctx context.Context, v *agreement.View) {
 func (d *deal) nextAttest(ctx context.Context, v *agreement.View) {
 	for _, s := range v.Confidence.Missing {
 		r, err := d.w.Registry.Registered(ctx, address.Instance(s))
-		if err == nil && declaration.MayAttest(r.Roles, r.Capabilities) {
+		if err == nil && d.bus.MayAttest(address.Instance(s), r) {
 			d.Line("next:  tutti attest-comprehension --negotiation " + kit.Clean(app.QuoteArg(d.id)) + " --instance " + kit.Clean(app.QuoteArg(s)))
 			return
 		}

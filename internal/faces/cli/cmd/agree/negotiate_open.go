@@ -68,21 +68,25 @@ func (d *deal) warnRoles(ctx context.Context, r *negotiation.Record) {
 		return
 	}
 	var unfit []string
-	var first address.Instance
+	var hint string
 	for _, i := range r.RequiredSigners {
-		roles, err := d.bus.Roles(ctx, i)
-		if err != nil || len(roles) == 0 || declaration.MaySign(kind, roles...) {
+		roles, err := d.bus.RolesOf(ctx, i)
+		if err != nil || len(roles.Count)+len(roles.Claimed) == 0 || declaration.MaySign(kind, roles.Count...) {
 			continue
 		}
-		if unfit = append(unfit, kit.Name(i)+" is registered as "+kit.Clean(strings.Join(roles, ", "))); first == "" {
-			first = i
+		why := kit.Name(i) + " is registered as " + kit.Clean(strings.Join(append(roles.Count, roles.Claimed...), ", "))
+		if declaration.MaySign(kind, roles.Claimed...) {
+			why += " without you having given it that role"
+		}
+		if unfit = append(unfit, why); hint == "" {
+			hint = negotiation.RoleHint(i, kind, roles.Claimed)
 		}
 	}
-	if first == "" {
+	if hint == "" {
 		return
 	}
 	d.Warn("%s; %s is signed by %s", strings.Join(unfit, "; "), kind, strings.Join(declaration.Signers(kind), ", "))
-	d.Remark("hint: %s", kit.Clean(negotiation.RoleHint(first, kind)))
+	d.Remark("hint: %s", kit.Clean(hint))
 }
 
 // party is who is meant by a name in a list of parties: host:label stands for the one agent that is registered under it, since only

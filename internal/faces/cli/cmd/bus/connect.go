@@ -49,6 +49,9 @@ func runConnect(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return keyFault(err)
 	}
+	if err := giveConnected(ctx, w, r.Instance, c.Value("role")); err != nil {
+		return err
+	}
 	if c.JSON {
 		c.Emit(connectJSON(w, r))
 		return nil
@@ -101,6 +104,7 @@ func makeWorld(ctx context.Context, c *kit.Call) (*app.World, error) {
 	if remark != nil {
 		c.Warn("%s", kit.Clean(remark.Error())) // a default or named root works without it
 	}
+	w.Identity.Made = func(r *registry.Registration) { c.AcceptMade(w, r) }
 	return w, nil
 }
 

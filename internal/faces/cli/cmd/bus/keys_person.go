@@ -154,9 +154,18 @@ func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem str
 	if err != nil || !usable(keys, known, public) {
 		return err // it is seen to be revoked
 	}
-	now := time.Now()
+	_, registration, err := shownRegistration(ctx, w, who)
+	if err != nil {
+		return err
+	}
+	now, accepted := time.Now(), w.Pins.Accepted(who, registration)
 	if _, err := w.Pins.Forget(who, now); err != nil {
 		return kit.FailIO("", err, "")
+	}
+	if accepted { // to forget a key takes no role away
+		if err := w.Pins.AcceptRegistration(who, registration, now); err != nil {
+			return kit.FailIO("", err, "")
+		}
 	}
 	for _, key := range known {
 		if key == public {

@@ -43,6 +43,25 @@ func runRole(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return c.RegistryFault(err)
 	}
+	now := time.Now()
+	if err := giveRole(ctx, w, who, role, now); err != nil {
+		return err
+	}
+	given, err := w.Registry.GrantMissing(ctx, who, role, reg.Scopes, string(roleGiver(ctx, c, w)), now)
+	if err != nil {
+		return err
+	}
+	result := roleResult{OK: true, Agent: who, Roles: trust.RolesOf(who, reg, w.Pins).Count, Given: len(given) > 0}
+	if c.JSON {
+		c.Emit(kit.Marshal(result))
+		return nil
+	}
+	c.Line(kit.Name(who) + " has the roles " + kit.Clean(strings.Join(result.Roles, ", ")))
+	return nil
+}
+
+// giveRole remembers that the user gave an agent a role, with the key that counts for the agent.
+func giveRole(ctx context.Context, w *app.World, who address.Instance, role string, now time.Time) error {
 	keys, err := w.Registry.Keys(ctx, who)
 	if err != nil {
 		return err
@@ -50,7 +69,6 @@ func runRole(ctx context.Context, c *kit.Call) error {
 	if len(keys.Active) == 0 {
 		return kit.BadState("", "role: %s has no active key: nothing that it signs would count", kit.Name(who))
 	}
-	now := time.Now()
 	key := keys.Active[len(keys.Active)-1]
 	if pinned, ok := w.Pins.Get(who); ok {
 		key = pinned[0]
@@ -58,17 +76,19 @@ func runRole(ctx context.Context, c *kit.Call) error {
 	if err := w.Pins.GiveRole(who, key, role, now); err != nil {
 		return kit.FailIO("", err, "")
 	}
-	given, err := w.Registry.GrantMissing(ctx, who, role, reg.Scopes, string(roleGiver(ctx, c, w)), now)
-	if err != nil {
-		return err
-	}
-	result := roleResult{OK: true, Agent: who, Roles: rolesOf(reg.Roles, w.Pins, who), Given: len(given) > 0}
-	if c.JSON {
-		c.Emit(kit.Marshal(result))
+	return nil
+}
+
+// giveConnected gives an agent the role that the user connected it with, where it was registered with that role before, by itself.
+func giveConnected(ctx context.Context, w *app.World, who address.Instance, role string) error {
+	if role == "" {
 		return nil
 	}
-	c.Line(kit.Name(who) + " has the roles " + kit.Clean(strings.Join(result.Roles, ", ")))
-	return nil
+	reg, err := w.Registry.Registered(ctx, who)
+	if err != nil || !slices.Contains(trust.RolesOf(who, reg, w.Pins).Claimed, role) {
+		return err
+	}
+	return giveRole(ctx, w, who, role, time.Now())
 }
 
 // roleGiver is who the grant names, "" where nobody has an identity yet.
@@ -78,15 +98,4 @@ func roleGiver(ctx context.Context, c *kit.Call, w *app.World) address.Instance 
 		return ""
 	}
 	return s.Instance
-}
-
-// rolesOf are the roles of a registration and those that the user gave, each once.
-func rolesOf(registered []string, given trust.RoleMemory, who address.Instance) []string {
-	all := slices.Clone(registered)
-	for _, r := range given.Given(who) {
-		if !slices.Contains(all, r) {
-			all = append(all, r)
-		}
-	}
-	return all
 }

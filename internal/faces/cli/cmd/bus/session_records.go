@@ -113,6 +113,7 @@ func runRegister(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
+	c.AcceptMade(w, reg)
 	if c.JSON {
 		var o canonjson.Object
 		o.Bool("ok", true)

@@ -66,7 +66,7 @@ process.`,
 agreement the agent may sign.
 
 The role counts for you: it is remembered in your own state, with the key that the agent has now, and written on the bus as a grant.
-Other users give it themselves.`,
+Other users give it themselves. A role that an agent wrote into its own registration counts in no agreement before you give it.`,
 		Wont:     "It is refused below an agent CLI. The registration of the agent stays as it is.",
 		Examples: "$ tutti role claude:web CONDUCTOR",
 		Exit:     kit.ExitBus,
@@ -101,11 +101,14 @@ $ tutti sessions --name api --json`,
 		Args:  "<json>|@<file>|-",
 		Flags: []kit.Flag{{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the registration"}},
 		Does: `Adds one registration to the registry. Its id must be new. Agents need no such thing: connect registers them.
-The form of a registration: id, instance, roles, scopes, capabilities, endpoints, publicKeys, acceptedPolicies, createdAt.`,
+The form of a registration: id, instance, roles, scopes, capabilities, endpoints, publicKeys, acceptedPolicies, createdAt.
+
+The roles and scopes of a registration that you make count for you. Those that an agent makes, and those of an agent with a remote
+endpoint, count once you accept them with role or keys trust.`,
 		Wont:     "A registration is never changed or taken away again.",
 		Examples: "$ tutti register @api.json",
 		Exit:     "0 done; 1 wrong usage, or no registration; 2 the id is registered already, or there is no bus; 3 a file could not be written",
-		See:      "connect, keys add",
+		See:      "connect, role, keys add",
 	},
 }
 
