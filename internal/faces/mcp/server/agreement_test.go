@@ -9,7 +9,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 )
 
@@ -19,8 +23,27 @@ func (r *rig) conductor(name string, roles ...string) (s *serverProcess, who str
 	who = fmt.Sprintf("codex:%s:%012x", name, len(name)*1000+int(name[len(name)-1]))
 	r.run("keys", "generate", "--instance", who)
 	s = r.start(name, []string{"--instance", who})
-	s.ok("h2a_register_instance", registrationOf(r, who, roles...))
+	said := registrationOf(r, who, roles...)
+	s.ok("h2a_register_instance", said)
+	r.accept(who, said["registration"])
 	return s, who
+}
+
+// accept is the user's part: it accepts the registration, as keys trust does outside any agent CLI.
+func (r *rig) accept(who string, registration any) {
+	r.t.Helper()
+	raw, err := json.Marshal(registration)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	reg, err := registry.Parse(raw)
+	if err == nil {
+		pins := trust.OpenPins(filepath.Join(r.home, ".local", "state", "tutti", "pins"))
+		err = pins.AcceptRegistration(address.Instance(who), reg.Hash(), time.Now())
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 func registrationOf(r *rig, who string, roles ...string) object {
