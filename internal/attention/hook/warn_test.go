@@ -17,6 +17,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
@@ -430,7 +431,7 @@ func TestWarnHostile(t *testing.T) {
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
-	good := string(all[0].JSON())
+	good := string(render.JSON(all[0].View()))
 	write := func(text string) {
 		t.Helper()
 		for e, err := range d.Docs.List(t.Context(), store.FileLease, "") {

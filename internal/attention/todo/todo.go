@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 )
 
@@ -63,16 +62,21 @@ func Join(lists ...[]Item) []Item {
 	return kept
 }
 
-// JSON is one item for programs.
-func (i *Item) JSON() []byte {
-	var o canonjson.Object
-	o.Str("kind", i.Kind)
-	o.Str("id", i.ID)
-	o.Opt("from", i.From)
-	o.Str("about", i.About)
+// A View is one item for programs.
+type View struct {
+	Kind    string `json:"kind"`
+	ID      string `json:"id"`
+	From    string `json:"from,omitempty"`
+	About   string `json:"about"`
+	At      string `json:"at,omitempty"` // since when; absent: not known
+	Command string `json:"command"`      // what to type
+}
+
+// View returns one item for programs.
+func (i Item) View() View {
+	v := View{Kind: i.Kind, ID: i.ID, From: i.From, About: i.About, Command: i.Command}
 	if !i.At.IsZero() {
-		o.Str("at", envelope.Stamp(i.At))
+		v.At = envelope.Stamp(i.At)
 	}
-	o.Str("command", i.Command)
-	return o.Bytes()
+	return v
 }

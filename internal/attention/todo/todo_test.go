@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/sessions/job"
 )
 
@@ -27,8 +28,8 @@ func TestJoin(t *testing.T) {
 		if i.Kind != Held {
 			got = append(got, i.ID)
 		}
-		if len(i.About) > MaxAbout || !canonjson.Valid(i.JSON()) {
-			t.Errorf("%s: %d bytes, %.100s", i.ID, len(i.About), i.JSON())
+		if len(i.About) > MaxAbout || !canonjson.Valid(render.JSON(i.View())) {
+			t.Errorf("%s: %d bytes, %.100s", i.ID, len(i.About), render.JSON(i.View()))
 		}
 	}
 	if want := "p e u c n old new b"; strings.Join(got, " ") != want || len(all) != MaxOfKind+8 {

@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
 )
@@ -85,7 +86,7 @@ func TestRouteIsFoundAnew(t *testing.T) {
 	if err := h.answer(boss, "evt-past-plan", "no"); err == nil {
 		t.Error("past the plan: the answer was taken")
 	}
-	if raw := string(h.matter("evt-past-plan").JSON(h.now)); !strings.Contains(raw, `"mismatch":"its writer`) {
+	if raw := string(render.JSON(h.matter("evt-past-plan").View(h.now))); !strings.Contains(raw, `"mismatch":"its writer`) {
 		t.Errorf("programs are not told: %s", raw)
 	}
 }

@@ -58,7 +58,12 @@ type Activity struct {
 }
 
 // A Stalled is work that nobody goes on with. All members may be empty.
-type Stalled struct{ ID, Title, Reason, Since string }
+type Stalled struct {
+	ID     string `json:"id,omitempty"`
+	Title  string `json:"title,omitempty"`
+	Reason string `json:"reason,omitempty"`
+	Since  string `json:"since,omitempty"`
+}
 
 // ParseActivity reads the answer of the program that tracks work. What is no such answer is an error, also JSON of another form.
 func ParseActivity(raw []byte) (*Activity, error) {
@@ -139,36 +144,4 @@ func plural(n int, many, one string) string {
 		return one
 	}
 	return many
-}
-
-// JSON writes the advice as existing programs do.
-func (c *Check) JSON() []byte {
-	var o canonjson.Object
-	c.fill(&o)
-	return o.Bytes()
-}
-
-func (c *Check) fill(o *canonjson.Object) {
-	o.Str("workspaceId", c.Workspace)
-	o.Bool("trackAvailable", c.Available)
-	o.OrNull("conductor", string(c.Conductor))
-	o.Bool("conductorLive", c.Conductor != "")
-	o.Int("pending", c.Activity.Pending)
-	canonjson.Objects(o, "stalled", c.Activity.Stalled, writeStalled)
-	if c.Activity.More > 0 {
-		o.Int("moreStalled", int64(c.Activity.More))
-	}
-	o.Opt("latestEventAt", c.Activity.Latest)
-	o.Str("recommendation", c.Recommendation)
-	o.Str("reason", c.Reason)
-	if c.Recommendation == AdviseLaunch {
-		o.Strs("suggestedHosts", hosts)
-	}
-}
-
-func writeStalled(o *canonjson.Object, s Stalled) {
-	o.Opt("id", s.ID)
-	o.Opt("title", s.Title)
-	o.Opt("reason", s.Reason)
-	o.Opt("since", s.Since)
 }

@@ -33,7 +33,6 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/store"
 )
 
@@ -224,45 +223,4 @@ func (d *Service) byRole(ctx context.Context, r *Resolution) error {
 // Is tells whether an instance, in any spelling, conducts.
 func (r *Resolution) Is(i address.Instance) bool {
 	return r.Conductor != "" && r.Conductor.Canonical() == i.Canonical()
-}
-
-// JSON writes the resolution as existing programs do, and says since when the conductor claims, and who follows.
-func (r *Resolution) JSON() []byte {
-	o := r.Head()
-	o.Each("candidates", len(r.Candidates), func(i int) []byte { return r.Candidates[i].JSON() })
-	r.Tail(o)
-	return o.Bytes()
-}
-
-// Head writes what stands before the candidates.
-func (r *Resolution) Head() *canonjson.Object {
-	var o canonjson.Object
-	o.Str("workspaceId", r.Workspace)
-	o.OrNull("conductor", string(r.Conductor))
-	o.OrNull("claimedBy", string(r.ClaimedBy))
-	return &o
-}
-
-// Tail writes what stands behind them.
-func (r *Resolution) Tail(o *canonjson.Object) {
-	o.Bool("live", len(r.Candidates) > 0)
-	if c := r.Claim; c != nil {
-		o.Str("since", c.Since)
-		o.Bool("signed", c.Signed)
-	}
-	if len(r.Next) > 0 {
-		o.Strs("next", address.Texts(r.Next))
-	}
-}
-
-// JSON writes a candidate as existing programs do.
-func (c *Candidate) JSON() []byte {
-	var o canonjson.Object
-	o.Str("instance", string(c.Instance))
-	o.Opt("host", c.Host)
-	o.Opt("name", c.Name)
-	o.Strs("roles", c.Roles)
-	o.Str("startedAt", c.StartedAt)
-	o.Str("heartbeatAt", c.HeartbeatAt)
-	return o.End()
 }

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/conductor"
 	"tutti/internal/platform/proc"
@@ -94,7 +95,7 @@ func (g *stage) conducts(at time.Time, want address.Instance) {
 		g.t.Fatal(err)
 	}
 	if r.Conductor != want {
-		g.t.Errorf("%q conducts, want %q: %s", r.Conductor, want, r.JSON())
+		g.t.Errorf("%q conducts, want %q: %s", r.Conductor, want, render.JSON(r.View()))
 	}
 }
 
@@ -151,7 +152,7 @@ func TestTie(t *testing.T) {
 		g.conducts(now, "")
 		g.claim(seat(alpha), now)
 		if r := g.claim(seat(beta), now.Add(time.Second)); r.Conductor != alpha || len(r.Next) != 1 || r.Next[0] != beta {
-			g.t.Errorf("two claims: %s", r.JSON())
+			g.t.Errorf("two claims: %s", render.JSON(r.View()))
 		}
 
 		// alpha stands still: its heartbeat ages, to the millisecond.
@@ -186,7 +187,7 @@ func TestTie(t *testing.T) {
 			g.t.Errorf("released once more: %q", got[n:])
 		}
 		if r := g.claim(seat(alpha), at); r.Conductor != beta || len(r.Next) != 1 {
-			g.t.Errorf("a new session claims: %s", r.JSON())
+			g.t.Errorf("a new session claims: %s", render.JSON(r.View()))
 		}
 		if got := g.originals(); len(got) != 2 || got[0] != string(beta) {
 			g.t.Errorf("existing programs have %q claim", got)
@@ -205,7 +206,7 @@ func TestClaimAgain(t *testing.T) {
 		before := g.lines()
 		for _, i := range []address.Instance{alpha, "Claude:Alpha:AAAAAAAAAAA1"} {
 			if r := g.claim(seat(i), now.Add(time.Minute)); r.Conductor != alpha {
-				g.t.Errorf("%s again: %s", i, r.JSON())
+				g.t.Errorf("%s again: %s", i, render.JSON(r.View()))
 			}
 		}
 		if after := g.lines(); !slices.Equal(after, before) {
@@ -224,7 +225,7 @@ func TestLateClock(t *testing.T) {
 		g.enter("sess:b", beta, now, nil)
 		g.claim(seat(alpha), now)
 		if r := g.claim(seat(beta), now.Add(-5*time.Second)); r.Conductor != alpha {
-			g.t.Errorf("a late clock takes the seat: %s", r.JSON())
+			g.t.Errorf("a late clock takes the seat: %s", render.JSON(r.View()))
 		}
 		if got := g.originals(); len(got) != 2 || got[0] != string(alpha) {
 			g.t.Errorf("existing programs have %q claim", got)
@@ -235,7 +236,7 @@ func TestLateClock(t *testing.T) {
 		g.enter("sess:b", beta, now, nil)
 		g.append(`{"type":"claim","workspaceId":%q,"instance":%q,"at":"2099-06-12T10:05:00.000Z"}`, ws, beta)
 		if r := g.claim(seat(alpha), now); r.Conductor != alpha || r.Claim.Since != "2026-06-12T10:00:00.000Z" {
-			g.t.Errorf("behind a claim of the future: %s", r.JSON())
+			g.t.Errorf("behind a claim of the future: %s", render.JSON(r.View()))
 		}
 	})
 }
@@ -270,7 +271,7 @@ func TestAtOnce(t *testing.T) {
 			all := g.lines()
 			first := all[len(all)-2]
 			if len(all) != 2*round+2 || !strings.Contains(first, string(r.Conductor)) || len(r.Next) != 1 {
-				g.t.Errorf("log %q, %s", all, r.JSON())
+				g.t.Errorf("log %q, %s", all, render.JSON(r.View()))
 			}
 		}
 	})
@@ -325,7 +326,7 @@ func TestSigned(t *testing.T) {
 		mine := seat(alpha)
 		mine.Key = key
 		if r := g.claim(mine, now); !r.Claim.Signed {
-			g.t.Errorf("not signed: %s", r.JSON())
+			g.t.Errorf("not signed: %s", render.JSON(r.View()))
 		}
 		g.append(`{"type":"release","workspaceId":%q,"instance":%q,"at":"2026-06-12T11:00:00.000Z"}`, ws, alpha)
 		g.conducts(now, alpha)
@@ -335,7 +336,7 @@ func TestSigned(t *testing.T) {
 		g.append(`{"type":"claim","workspaceId":%q,"instance":%q,"at":"2020-01-01T00:00:00.000Z","sessionId":"sess:b","signature":null}`, ws, "codex:nobody:000000000000")
 		g.conducts(now, alpha)
 		if r, err := g.d.Release(g.t.Context(), mine, now); err != nil || r.Conductor != "" || len(r.Candidates) != 2 {
-			g.t.Errorf("released by its signer: %v, %s", err, r.JSON())
+			g.t.Errorf("released by its signer: %v, %s", err, render.JSON(r.View()))
 		}
 		mine.Key = nil
 		g.claim(mine, now)
@@ -373,7 +374,7 @@ func TestWhere(t *testing.T) {
 		}
 		g.enter("sess:a", alpha, now, nil) // under another id than the derived one
 		if r := g.claim(conductor.Request{Where: w, Instance: alpha}, now); r.Workspace != ws || r.Conductor != alpha {
-			g.t.Errorf("by folder: %s", r.JSON())
+			g.t.Errorf("by folder: %s", render.JSON(r.View()))
 		}
 		g.conducts(now, alpha)
 		if _, err := g.d.Presence.Open(g.t.Context(), presence.Start{

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/conductor"
 	"tutti/internal/store"
@@ -131,7 +132,7 @@ func TestReleaseSigned(t *testing.T) {
 			g.t.Errorf("existing programs have %q claim", got)
 		}
 		if r := g.claim(mine, now); r.Conductor != alpha || !r.Claim.Signed {
-			g.t.Errorf("and taken again: %s", r.JSON())
+			g.t.Errorf("and taken again: %s", render.JSON(r.View()))
 		}
 		if got := g.originals(); len(got) != 1 {
 			g.t.Errorf("existing programs have %q claim", got)
@@ -164,7 +165,7 @@ func TestClocks(t *testing.T) {
 		g.enter("sess:b", beta, now, nil)
 		g.claim(seat(alpha), now.Add(time.Hour))
 		if r := g.claim(seat(beta), now); r.Conductor != alpha || len(r.Next) != 1 {
-			g.t.Errorf("behind a clock that is an hour early: %s", r.JSON())
+			g.t.Errorf("behind a clock that is an hour early: %s", render.JSON(r.View()))
 		}
 		if got := g.originals(); len(got) != 2 || got[0] != string(alpha) {
 			g.t.Errorf("existing programs have %q claim", got)
@@ -180,7 +181,7 @@ func TestClocks(t *testing.T) {
 		g.claim(seat(alpha), now)
 		for _, late := range []time.Duration{0, time.Second, time.Hour} { // beta has the first line in the log
 			if r := g.claim(seat(beta), now.Add(-late)); r.Conductor != alpha {
-				g.t.Errorf("%s late: %s", late, r.JSON())
+				g.t.Errorf("%s late: %s", late, render.JSON(r.View()))
 			}
 			if got := g.originals(); len(got) != 2 || got[0] != string(alpha) {
 				g.t.Errorf("%s late: existing programs have %q claim", late, got)
@@ -202,7 +203,7 @@ func TestNoTime(t *testing.T) {
 			g.write("release", alpha, at)
 		}
 		if r := g.claim(seat(alpha), now); r.Conductor != alpha || r.Claim.Since != "2026-06-12T10:00:00.000Z" || len(r.Next) != 0 {
-			g.t.Errorf("%s", r.JSON())
+			g.t.Errorf("%s", render.JSON(r.View()))
 		}
 	})
 }
@@ -224,7 +225,7 @@ func TestNext(t *testing.T) {
 		}
 		r, err := g.d.Resolve(g.t.Context(), conductor.Where{ID: ws}, now)
 		if err != nil || r.Conductor != alpha || !slices.Equal(r.Next, []address.Instance{delta}) {
-			g.t.Errorf("%v, %s", err, r.JSON())
+			g.t.Errorf("%v, %s", err, render.JSON(r.View()))
 		}
 	})
 }
@@ -280,7 +281,7 @@ func TestForgedPlace(t *testing.T) {
 		}
 		r, err := g.d.Resolve(g.t.Context(), conductor.Where{Path: "/w", Derived: "ws:derived"}, now)
 		if err != nil || r.Workspace != ws || len(r.Candidates) != 4 {
-			g.t.Errorf("%v, %.300s", err, r.JSON())
+			g.t.Errorf("%v, %.300s", err, render.JSON(r.View()))
 		}
 	})
 }
@@ -317,14 +318,14 @@ func TestBackdated(t *testing.T) {
 				where := conductor.Where{Path: "/w", Derived: ws}
 				r, err := g.d.Resolve(g.t.Context(), where, now)
 				if err != nil || r.Conductor != alpha || !slices.Equal(r.Next, []address.Instance{beta}) {
-					g.t.Errorf("%v, %s", err, r.JSON())
+					g.t.Errorf("%v, %s", err, render.JSON(r.View()))
 				}
 				g.claim(seat(alpha), now) // changes nothing
 				if _, err := g.d.Release(g.t.Context(), seat(alpha), now); err != nil {
 					g.t.Fatal(err)
 				}
 				if r, err = g.d.Resolve(g.t.Context(), where, now); err != nil || r.Conductor != beta {
-					g.t.Errorf("when the other one is gone: %v, %s", err, r.JSON())
+					g.t.Errorf("when the other one is gone: %v, %s", err, render.JSON(r.View()))
 				}
 			})
 		})

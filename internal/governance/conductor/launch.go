@@ -212,24 +212,9 @@ func Remote(all []*presence.Session) address.Instance {
 	return first
 }
 
-// JSON writes the outcome as existing programs do.
-func (o *Outcome) JSON() []byte {
-	var j canonjson.Object
-	j.Str("action", o.Action)
-	switch o.Action {
-	case DidNothing:
-		o.check.fill(&j)
-	case DidCool:
-		j.Str("reason", "a conductor was asked for less than 30min ago")
-		j.Str("lastSpawnAt", o.Last)
-	case DidPreview:
-		j.Raw("request", o.Request)
-		j.Str("note", noteConfirm)
-	case DidNotFind:
-		j.Str("reason", reasonRemote)
-	case DidEmit:
-		j.Str("to", string(o.To))
-		j.Raw("request", o.Request)
-	}
-	return j.Bytes()
+func writeStalled(o *canonjson.Object, s Stalled) {
+	o.Opt("id", s.ID)
+	o.Opt("title", s.Title)
+	o.Opt("reason", s.Reason)
+	o.Opt("since", s.Since)
 }

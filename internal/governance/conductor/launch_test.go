@@ -14,6 +14,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/conductor"
 	"tutti/internal/store"
 )
@@ -55,7 +56,7 @@ func TestLaunchOnce(t *testing.T) {
 				case o.Action == conductor.DidCool:
 					cool.Add(1)
 				case o.Action != conductor.DidEmit:
-					g.t.Errorf("%s", o.JSON())
+					g.t.Errorf("%s", render.JSON(o.View()))
 				}
 			})
 		}
@@ -85,7 +86,7 @@ func TestMarkers(t *testing.T) {
 			g.t.Errorf("%v, %v", o, err)
 		}
 		mark(`{"workspaceId":"` + strings.ToUpper(ws) + `","at":"2026-06-12T09:30:00.001Z"}`)
-		if o, err := g.d.Launch(g.t.Context(), l, now); err != nil || o.Action != conductor.DidCool || !strings.Contains(string(o.JSON()), "30min") {
+		if o, err := g.d.Launch(g.t.Context(), l, now); err != nil || o.Action != conductor.DidCool || !strings.Contains(string(render.JSON(o.View())), "30min") {
 			g.t.Errorf("%v, %v", o, err)
 		}
 		if o, err := g.d.Launch(g.t.Context(), l, now.Add(time.Millisecond)); err != nil || o.Action != conductor.DidPreview {
@@ -105,7 +106,7 @@ func TestRemote(t *testing.T) {
 		l := g.launch(func(context.Context, address.Instance, []byte) error { return nil })
 		l.Remote = ""
 		open(presence.Start{Instance: "remote:far:00000000000f", MirroredAt: "2026-06-12T10:00:00.000Z"})
-		if o, err := g.d.Launch(g.t.Context(), l, now); err != nil || o.Action != conductor.DidNotFind || !canonjson.Valid(o.JSON()) {
+		if o, err := g.d.Launch(g.t.Context(), l, now); err != nil || o.Action != conductor.DidNotFind || !canonjson.Valid(render.JSON(o.View())) {
 			g.t.Errorf("%+v, %v", o, err)
 		}
 		open(presence.Start{SessionID: "sess:1", Instance: "remote:a:00000000000a"})
@@ -140,7 +141,7 @@ func TestParseActivity(t *testing.T) {
 		t.Errorf("%d kept, %d more, %q", len(a.Stalled), a.More, s.Title)
 	}
 	c := conductor.Advise(ws, &conductor.Resolution{}, a)
-	if !strings.Contains(c.Reason, "100 stalled items") || !canonjson.Valid(c.JSON()) {
-		t.Errorf("%s", c.JSON())
+	if !strings.Contains(c.Reason, "100 stalled items") || !canonjson.Valid(render.JSON(c.View())) {
+		t.Errorf("%s", render.JSON(c.View()))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 )
 
 // How far a decision can be relied on.
@@ -80,33 +79,4 @@ func (c *Confidence) weigh() {
 			c.Level = Reserved
 		}
 	}
-}
-
-func (c Confidence) fill(o *canonjson.Object) {
-	o.Str("postureConfiance", c.Level)
-	o.Str("dossierHash", c.Dossier)
-	o.Bool("attentionAttested", len(c.Missing) == 0)
-	o.Bool("noUndisclosedCollectiveConflict", len(c.Undisclosed) == 0)
-	o.Strs("missingAttestations", c.Missing)
-	o.Strs("staleAttestations", c.Stale)
-	o.Strs("disclosedConflicts", c.Disclosed)
-	o.Strs("undisclosedConflicts", c.Undisclosed)
-	o.Strs("reasons", c.Reasons)
-}
-
-// JSON returns the judgement as programs read it.
-func (c Confidence) JSON() []byte {
-	var o canonjson.Object
-	c.fill(&o)
-	return o.End()
-}
-
-// Escalation returns what is put before somebody above when a decision is made that cannot be relied on as a whole. It advises
-// and holds nothing up.
-func (c Confidence) Escalation() []byte {
-	var o canonjson.Object
-	o.Str("kind", "postureConfiance")
-	c.fill(&o)
-	o.Str("disposition", "advisory-only")
-	return o.End()
 }

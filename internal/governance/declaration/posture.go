@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 )
 
 // A Panel is what the postures towards one decision are judged by.
@@ -105,37 +104,6 @@ func Subjects(signers []string, declarations []Interest, flagged []string) []str
 		add(s)
 	}
 	return all
-}
-
-// fill adds what the posture says wherever it is told.
-func (p Posture) fill(o *canonjson.Object) {
-	o.Str("postureConflit", p.Conflict)
-	o.Strs("criteres", p.Criteria)
-	o.Str("disclosureMode", p.Disclosure)
-}
-
-// JSON returns the posture as programs read it.
-func (p Posture) JSON() []byte {
-	var o canonjson.Object
-	o.Str("subject", p.Subject)
-	p.fill(&o)
-	if p.Declaration != nil {
-		o.Raw("declaration", p.Declaration.JSON())
-	}
-	o.Bool("masqueImpactCollectif", p.HidesCollective)
-	return o.End()
-}
-
-// Escalation returns what is put before somebody above when a required signer has a conflict.
-func (p Posture) Escalation() []byte {
-	var o canonjson.Object
-	o.Str("kind", "postureConflit")
-	o.Str("subject", p.Subject)
-	p.fill(&o)
-	o.Bool("masqueImpactCollectif", p.HidesCollective)
-	o.Str("requiredBodyKind", interestKind)
-	o.Str("disposition", "route-escalate")
-	return o.End()
 }
 
 // Biased tells whether who presents a matter has a conflict in it.

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/journal"
 	"tutti/internal/store"
@@ -86,7 +87,7 @@ func TestNeutral(t *testing.T) {
 		}
 	}
 	m := &Escalation{ID: "evt-1", Terms: TermsOf([]byte(`{"question":"q","recommended":"zebra","options":["x","y",{"id":"z"},7,{"text":"t"}]}`))}
-	if raw := string(m.JSON(noon)); strings.Contains(raw, "zebra") || len(m.Options) != 4 {
+	if raw := string(render.JSON(m.View(noon))); strings.Contains(raw, "zebra") || len(m.Options) != 4 {
 		t.Errorf("shown as %s, want four options and no recommendation", raw)
 	}
 }
@@ -221,7 +222,7 @@ func TestLongTexts(t *testing.T) {
 			t.Errorf("an option has %d and %d bytes", len(o.ID), len(o.Text))
 		}
 	}
-	if raw := m.JSON(noon); len(raw) > 32<<10 || !canonjson.Valid(raw) {
+	if raw := render.JSON(m.View(noon)); len(raw) > 32<<10 || !canonjson.Valid(raw) {
 		t.Errorf("%d bytes for programs", len(raw))
 	}
 	for _, payload := range []string{`"` + long + `"`, `{"a":"` + long + `"}`} {
@@ -245,8 +246,8 @@ func FuzzTerms(f *testing.F) {
 		if !canonjson.Valid(raw) {
 			return
 		}
-		if len(m.Options) > MaxOptions || !canonjson.Valid(m.JSON(noon)) {
-			t.Errorf("%q is shown as %s", raw, m.JSON(noon))
+		if len(m.Options) > MaxOptions || !canonjson.Valid(render.JSON(m.View(noon))) {
+			t.Errorf("%q is shown as %s", raw, render.JSON(m.View(noon)))
 		}
 	})
 }

@@ -26,51 +26,65 @@ func (m *Escalation) About() string {
 	return termsafe.Cut(text, maxAbout)
 }
 
-// JSON is a matter for programs, its options in neutral order.
-func (m *Escalation) JSON(now time.Time) []byte {
-	var o canonjson.Object
-	o.Str("id", m.ID)
-	o.Opt("negotiationId", m.Negotiation)
-	o.Str("channel", m.Channel)
-	o.Str("state", string(m.State(now)))
-	o.Str("from", string(m.By))
-	o.Opt("scope", m.Scope)
-	if !m.At.IsZero() {
-		o.Str("at", envelope.Stamp(m.At))
+// A View is an escalation for programs, its options in neutral order.
+type View struct {
+	ID          string      `json:"id"`
+	Negotiation string      `json:"negotiationId,omitempty"`
+	Channel     string      `json:"channel"` // advise, decide or alert
+	State       string      `json:"state"`
+	From        string      `json:"from"`
+	Scope       string      `json:"scope,omitempty"`
+	At          string      `json:"at,omitempty"`
+	Reason      string      `json:"reason,omitempty"`
+	About       string      `json:"about"` // its question, else what its payload says
+	Options     []Option    `json:"options,omitempty"`
+	Target      string      `json:"target,omitempty"`        // who may answer
+	Authority   string      `json:"authorityKind,omitempty"` // which role may answer
+	Said        string      `json:"said,omitempty"`
+	Mismatch    string      `json:"mismatch,omitempty"` // what the text and the entry say differently
+	Repeats     int         `json:"repeats,omitempty"`  // later alerts of the same kind
+	Doubt       string      `json:"doubt,omitempty"`    // the verdict on an answer that does not count
+	DoubtKey    string      `json:"doubtKey,omitempty"` // the fingerprint of the key of that answer
+	Until       string      `json:"until,omitempty"`    // when the fallback applies
+	Fallback    string      `json:"fallback,omitempty"`
+	Outcome     string      `json:"outcome,omitempty"` // what was decided, by an answer or by the fallback
+	Answer      *AnswerView `json:"answer,omitempty"`
+}
+
+// An AnswerView is the answer to an escalation.
+type AnswerView struct {
+	By   string `json:"by"`
+	Text string `json:"text"`
+	Note string `json:"note,omitempty"`
+	At   string `json:"at"`
+}
+
+// View returns what programs are shown of an escalation.
+func (m *Escalation) View(now time.Time) View {
+	v := View{
+		ID: m.ID, Negotiation: m.Negotiation, Channel: m.Channel, State: string(m.State(now)), From: string(m.By), Scope: m.Scope,
+		At: stamp(m.At), Reason: m.Reason, About: m.About(), Target: m.Target, Authority: m.Authority, Said: m.Said, Mismatch: m.Mismatch(),
+		Repeats: max(m.Repeats, 0), Until: stamp(m.Until), Outcome: m.Outcome(now),
 	}
-	o.Opt("reason", m.Reason)
-	o.Str("about", m.About())
 	if len(m.Options) > 0 {
-		canonjson.Objects(&o, "options", m.Neutral(m.ID), func(o *canonjson.Object, one Option) {
-			o.Str("id", one.ID)
-			o.Str("text", one.Text)
-		})
+		v.Options = m.Neutral(m.ID)
 	}
-	o.Opt("target", m.Target)
-	o.Opt("authorityKind", m.Authority)
-	o.Opt("said", m.Said)
-	o.Opt("mismatch", m.Mismatch())
-	if m.Repeats > 0 {
-		o.Int("repeats", int64(m.Repeats))
+	if m.Answer == nil && m.Doubt != "" {
+		v.Doubt, v.DoubtKey = string(m.Doubt), m.DoubtKey.Short()
 	}
-	if m.Answer == nil {
-		o.Opt("doubt", string(m.Doubt))
-		if m.Doubt != "" {
-			o.Str("doubtKey", m.DoubtKey.Short())
-		}
+	if v.Until != "" {
+		v.Fallback = m.Fallback
 	}
-	if !m.Until.IsZero() {
-		o.Str("until", envelope.Stamp(m.Until))
-		o.Opt("fallback", m.Fallback)
-	}
-	o.Opt("outcome", m.Outcome(now))
 	if a := m.Answer; a != nil {
-		o.Within("answer", func(o *canonjson.Object) {
-			o.Str("by", string(a.By))
-			o.Str("text", a.Text)
-			o.Opt("note", a.Note)
-			o.Str("at", envelope.Stamp(a.At))
-		})
+		v.Answer = &AnswerView{string(a.By), a.Text, a.Note, envelope.Stamp(a.At)}
 	}
-	return o.Bytes()
+	return v
+}
+
+// stamp is a time for programs, "" for none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return envelope.Stamp(t)
 }

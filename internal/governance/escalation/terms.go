@@ -36,7 +36,10 @@ const (
 )
 
 // An Option is one of the answers that are offered.
-type Option struct{ ID, Text string } // Text may be that of ID
+type Option struct {
+	ID   string `json:"id"`
+	Text string `json:"text"` // may be that of ID
+}
 
 // Terms are what is asked, and until when. The zero value asks nothing in particular.
 type Terms struct {

@@ -32,8 +32,8 @@ type Result struct {
 
 // An EventRef names an entry.
 type EventRef struct {
-	ID       string
-	Sequence int
+	ID       string `json:"id"`
+	Sequence int    `json:"sequence"`
 }
 
 // errMoved reports that the journal grew between two steps.

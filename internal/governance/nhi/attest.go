@@ -10,6 +10,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 )
 
@@ -91,7 +92,7 @@ const idHash = 16
 func (s *Statement) sign(report *Report) ([]byte, error) {
 	var body canonjson.Object
 	body.Str("kind", AttestationKind)
-	body.Raw("report", report.JSON(0))
+	body.Raw("report", render.JSON(report))
 	var content canonjson.Object
 	content.Str("by", string(s.Instance))
 	content.Raw("body", body.Bytes())

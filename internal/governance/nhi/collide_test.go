@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"tutti/internal/core/address"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/nhi"
 	"tutti/internal/store/memstore"
@@ -23,7 +24,8 @@ func TestSameSPIFFE(t *testing.T) {
 	}
 	holds := func(i address.Instance, want *signature.Private) {
 		t.Helper()
-		raw, err := nhi.Bundle(t.Context(), b.Registry, i, "corp.test")
+		bundle, err := nhi.Bundle(t.Context(), b.Registry, i, "corp.test")
+		raw := render.JSON(bundle)
 		if err != nil || strings.Count(string(raw), `"kid"`) != 1 || !strings.Contains(string(raw), want.Public().Short()) {
 			t.Errorf("the bundle of %s: %s, %v; want the key %s", i, raw, err, want.Public().Short())
 		}

@@ -8,8 +8,6 @@ import (
 
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
-	"tutti/internal/core/signature"
 )
 
 // A NameError reports a trust domain or an instance that cannot be part of a SPIFFE id.
@@ -46,9 +44,27 @@ func SPIFFE(domain string, i address.Instance) (string, error) {
 	return id, nil
 }
 
+// A KeyBundle is the set of public keys of one agent, for other systems.
+type KeyBundle struct {
+	SPIFFEID string   `json:"spiffe_id"`
+	Domain   string   `json:"trust_domain"`
+	Keys     []WebKey `json:"keys"`
+}
+
+// A WebKey is a public key as RFC 8037 writes it, with its PEM.
+type WebKey struct {
+	ID        string `json:"kid"` // its fingerprint
+	Type      string `json:"kty"` // OKP
+	Curve     string `json:"crv"` // Ed25519
+	X         string `json:"x"`   // the 32 bytes, base64url without padding
+	Algorithm string `json:"alg"` // EdDSA
+	PEM       string `json:"h2a_public_key_pem"`
+	Use       string `json:"h2a_use"` // h2a-envelope-signing
+}
+
 // Bundle writes the active keys of an instance as a bundle of a trust domain: a set of JSON Web Keys (RFC 8037) with the PEM
 // beside each. An instance that nobody knows, or that was offboarded, has none.
-func Bundle(ctx context.Context, r *registry.Registry, i address.Instance, domain string) ([]byte, error) {
+func Bundle(ctx context.Context, r *registry.Registry, i address.Instance, domain string) (*KeyBundle, error) {
 	id, err := SPIFFE(domain, i)
 	if err != nil {
 		return nil, fmt.Errorf("export %s: %w", i, err)
@@ -57,19 +73,9 @@ func Bundle(ctx context.Context, r *registry.Registry, i address.Instance, domai
 	if err != nil {
 		return nil, fmt.Errorf("export %s: %w", i, err)
 	}
-	var o canonjson.Object
-	o.Str("spiffe_id", id)
-	o.Str("trust_domain", domain)
-	canonjson.Objects(&o, "keys", keys.Active, writeWebKey)
-	return o.Bytes(), nil
-}
-
-func writeWebKey(o *canonjson.Object, k signature.Public) {
-	o.Str("kid", k.Short())
-	o.Str("kty", "OKP")
-	o.Str("crv", "Ed25519")
-	o.Str("x", base64.RawURLEncoding.EncodeToString(k[:]))
-	o.Str("alg", "EdDSA")
-	o.Str("h2a_public_key_pem", k.PEM())
-	o.Str("h2a_use", "h2a-envelope-signing")
+	b := &KeyBundle{SPIFFEID: id, Domain: domain, Keys: []WebKey{}}
+	for _, k := range keys.Active {
+		b.Keys = append(b.Keys, WebKey{k.Short(), "OKP", "Ed25519", base64.RawURLEncoding.EncodeToString(k[:]), "EdDSA", k.PEM(), "h2a-envelope-signing"})
+	}
+	return b, nil
 }

@@ -17,6 +17,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/nhi"
 	"tutti/internal/governance/subagent"
@@ -152,11 +153,9 @@ func TestOffboard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var o canonjson.Object
-		nhi.JSON(stone, &o)
 		want := `{"instance":"claude:api:3f2a9c01b7de","reason":"over","revokedKeys":2,"revokedSubagents":["claude:api:3f2a9c01b7de~a~b","claude:api:3f2a9c01b7de~a"],` +
 			`"at":"2026-06-12T10:00:00.000Z","releasedClaims":["ws:1","ws:2"],"closedSessions":`
-		if got := string(o.Bytes()); !strings.HasPrefix(got, want) || len(stone.Sessions) != 3 || len(stone.Grants) != 1 {
+		if got := string(render.JSON(nhi.GoneOf(stone))); !strings.HasPrefix(got, want) || len(stone.Sessions) != 3 || len(stone.Grants) != 1 {
 			t.Errorf("tombstone %s\nwant %s… with 3 sessions and 1 grant", got, want)
 		}
 		if got := b.claims(); got != "ws:1 claude:other:000000000000" {
@@ -318,7 +317,7 @@ func TestReportOfOffboarded(t *testing.T) {
 		}
 	}
 	inv := b.take().Inventory(90, now)
-	raw := inv.JSON(0)
+	raw := render.JSON(inv)
 	for _, want := range []string{`"offboarded":true,"offboardedAt":"2026-01-01T00:00:00.000Z","offboardReason":"r"`, `"totals":{"instances":2,"offboarded":1,"activeKeys":1,"reusedKeys":0,`} {
 		if !bytes.Contains(raw, []byte(want)) {
 			t.Errorf("inventory %s\nlacks %s", raw, want)
@@ -403,8 +402,8 @@ func TestHostile(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	began := time.Now()
 	s := b.take()
-	s.Report(90, now).JSON(0)
-	s.Inventory(90, now).JSON(0)
+	render.JSON(s.Report(90, now))
+	render.JSON(s.Inventory(90, now))
 	took := time.Since(began)
 	runtime.ReadMemStats(&after)
 	if took > 10*time.Second || after.TotalAlloc-before.TotalAlloc > 64<<20 {
@@ -434,7 +433,8 @@ func TestDays(t *testing.T) {
 func TestBundle(t *testing.T) {
 	b := newBus(t, memstore.New(memstore.Options{}))
 	b.line(store.Keys, `{"instance":%q,"publicKey":"no key","type":"added","at":"x"}`, who)
-	raw, err := nhi.Bundle(t.Context(), b.Registry, who, "corp.test")
+	bundle, err := nhi.Bundle(t.Context(), b.Registry, who, "corp.test")
+	raw := render.JSON(bundle)
 	if err != nil || strings.Count(string(raw), `"kid"`) != 1 || !strings.Contains(string(raw), `"kty":"OKP","crv":"Ed25519","x":"`) {
 		t.Errorf("%s, %v", raw, err)
 	}

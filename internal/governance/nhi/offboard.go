@@ -14,6 +14,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/subagent"
 	"tutti/internal/store"
@@ -247,14 +248,19 @@ func parseClaim(raw []byte) (claim, bool) {
 	return claim{what: t[0], workspace: t[1], instance: t[2], at: t[3]}, ok
 }
 
-// JSON writes what existing programs tell of a tombstone, and what else was ended.
-func JSON(t *registry.Tombstone, o *canonjson.Object) {
-	o.Str("instance", string(t.Instance))
-	o.Opt("reason", t.Reason)
-	o.Int("revokedKeys", int64(t.Keys))
-	o.Strs("revokedSubagents", t.Subagents)
-	o.Str("at", t.At)
-	o.Strs("releasedClaims", t.Claims)
-	o.Strs("closedSessions", t.Sessions)
-	o.Int("endedGrants", int64(len(t.Grants)))
+// A Gone is what was ended with an identity.
+type Gone struct {
+	Instance  string   `json:"instance"`
+	Reason    string   `json:"reason,omitempty"`
+	Keys      int      `json:"revokedKeys"`
+	Subagents []string `json:"revokedSubagents"`
+	At        string   `json:"at"`
+	Claims    []string `json:"releasedClaims"` // workspaces that it claimed to conduct
+	Sessions  []string `json:"closedSessions"`
+	Grants    int      `json:"endedGrants"`
+}
+
+// GoneOf returns what a tombstone says for programs.
+func GoneOf(t *registry.Tombstone) Gone {
+	return Gone{string(t.Instance), t.Reason, t.Keys, render.List(t.Subagents), t.At, render.List(t.Claims), render.List(t.Sessions), len(t.Grants)}
 }

@@ -8,7 +8,6 @@ import (
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 )
 
 // The risks that can be read off a bus, as the list numbers them.
@@ -32,26 +31,38 @@ const (
 
 // A Finding is what is to be said of one risk. Each report has one for every risk that it evaluates.
 type Finding struct {
-	Risk, Severity string
-	Subjects       []string
-	Detail         string
+	Risk     string   `json:"risk"`     // NHI1 to NHI10
+	Severity string   `json:"severity"` // info, medium or high
+	Count    int      `json:"count"`    // subjects, also those that are not listed
+	Subjects []string `json:"subjects"`
+	Left     int      `json:"subjectsLeft,omitempty"` // subjects that are not listed
+	Detail   string   `json:"detail"`
 }
 
 // A Report is the posture of all identities of a bus.
 type Report struct {
-	At       time.Time
-	Findings []Finding
-	Summary  Summary
+	Stamp        string    `json:"generatedAt"`
+	Findings     []Finding `json:"findings"`
+	Summary      Summary   `json:"summary"`
+	NotEvaluated []string  `json:"notEvaluated"` // risks that leave no trace on a bus
+
+	At time.Time `json:"-"`
 }
 
 // A Summary counts. Instances are those in service.
-type Summary struct{ Instances, ActiveKeys, WithoutKey, ActiveSubagents, RevokedSubagents int }
+type Summary struct {
+	Instances        int `json:"instances"`
+	ActiveKeys       int `json:"activeKeys"`
+	WithoutKey       int `json:"instancesWithoutKey"`
+	ActiveSubagents  int `json:"activeSubagents"`
+	RevokedSubagents int `json:"revokedSubagents"`
+}
 
 func parseTime(s string) (time.Time, bool) { return envelope.ParseTime(s) }
 
 // Report judges a snapshot. A key is long-lived when it is older than so many days.
 func (s *Snapshot) Report(days int, now time.Time) *Report {
-	r := &Report{At: now}
+	r := &Report{At: now, Stamp: envelope.Stamp(now), NotEvaluated: notEvaluated}
 	for _, i := range s.Instances {
 		if i.Gone != nil {
 			continue
@@ -78,7 +89,7 @@ func found(risk, severity string, subjects []string, detail, none string) Findin
 	if len(subjects) == 0 {
 		return Finding{Risk: risk, Severity: Info, Subjects: []string{}, Detail: none}
 	}
-	return Finding{Risk: risk, Severity: severity, Subjects: subjects, Detail: detail}
+	return Finding{Risk: risk, Severity: severity, Count: len(subjects), Subjects: subjects, Detail: detail}
 }
 
 // leftBehind finds subagents that still act for a parent which no longer can.
@@ -177,33 +188,15 @@ func (s *Snapshot) shared() Finding {
 		"no key has more than one owner")
 }
 
-// JSON writes the report. At most most subjects of each finding are named, 0: all; the count is that of all.
-func (r *Report) JSON(most int) []byte {
-	var o canonjson.Object
-	o.Str("generatedAt", envelope.Stamp(r.At))
-	canonjson.Objects(&o, "findings", r.Findings, func(o *canonjson.Object, f Finding) { f.write(o, most) })
-	o.Within("summary", func(o *canonjson.Object) {
-		o.Int("instances", int64(r.Summary.Instances))
-		o.Int("activeKeys", int64(r.Summary.ActiveKeys))
-		o.Int("instancesWithoutKey", int64(r.Summary.WithoutKey))
-		o.Int("activeSubagents", int64(r.Summary.ActiveSubagents))
-		o.Int("revokedSubagents", int64(r.Summary.RevokedSubagents))
-	})
-	o.Strs("notEvaluated", notEvaluated)
-	return o.Bytes()
-}
-
-func (f *Finding) write(o *canonjson.Object, most int) {
-	o.Str("risk", f.Risk)
-	o.Str("severity", f.Severity)
-	o.Int("count", int64(len(f.Subjects)))
-	subjects := f.Subjects
-	if most > 0 && len(subjects) > most {
-		subjects = subjects[:most]
+// Short returns the report with at most so many subjects of each finding; 0: all. The counts stay.
+func (r *Report) Short(most int) Report {
+	short := *r
+	short.Findings = slices.Clone(r.Findings)
+	for n := range short.Findings {
+		f := &short.Findings[n]
+		if most > 0 && len(f.Subjects) > most {
+			f.Subjects, f.Left = f.Subjects[:most], len(f.Subjects)-most
+		}
 	}
-	o.Strs("subjects", subjects)
-	if left := len(f.Subjects) - len(subjects); left > 0 {
-		o.Int("subjectsLeft", int64(left))
-	}
-	o.Str("detail", f.Detail)
+	return short
 }

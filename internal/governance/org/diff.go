@@ -6,27 +6,43 @@ import (
 
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 )
 
 // A Standing is how one instance stands in a manifest and on a bus.
 type Standing struct {
-	Instance                         address.Instance
-	DeclaredRole                     string   // "": not declared
-	RegisteredRoles                  []string // nil: not registered
-	DeclaredScopes, RegisteredScopes []string
-	MissingScopes                    []string // declared, and neither registered nor granted
+	Instance         address.Instance `json:"instance"`
+	DeclaredRole     string           `json:"declaredRole,omitempty"`    // absent: not declared
+	RegisteredRoles  []string         `json:"registeredRoles,omitzero"`  // absent: not registered
+	DeclaredScopes   []string         `json:"declaredScopes,omitzero"`   // absent: not declared
+	RegisteredScopes []string         `json:"registeredScopes,omitzero"` // absent: not registered
+	MissingScopes    []string         `json:"missingScopes,omitzero"`    // declared, and neither registered nor granted
 }
 
 // A Diff compares a manifest with a bus. A member is matched, or missing, or in one of the other two lists of those that are
 // declared, or in both of them.
 type Diff struct {
-	Scope        string
-	Matched      []Standing
-	Missing      []Standing // declared, not registered
-	Undeclared   []Standing // registered, not declared
-	RoleMismatch []Standing
-	ScopeGaps    []Standing
+	Scope        string     `json:"scope"`
+	Matched      []Standing `json:"matched"`
+	Missing      []Standing `json:"missing"`    // declared, not registered
+	Undeclared   []Standing `json:"undeclared"` // registered, not declared
+	RoleMismatch []Standing `json:"roleMismatch"`
+	ScopeGaps    []Standing `json:"scopeGaps"`
+}
+
+// A DiffView is a comparison as existing programs read it.
+type DiffView struct {
+	Diff
+	InSync bool `json:"inSync"` // the bus is what the manifest says
+}
+
+// View returns the comparison for programs.
+func (d *Diff) View() DiffView {
+	v := DiffView{*d, d.InSync()}
+	for _, list := range []*[]Standing{&v.Matched, &v.Missing, &v.Undeclared, &v.RoleMismatch, &v.ScopeGaps} {
+		*list = render.List(*list)
+	}
+	return v
 }
 
 // InSync tells whether the bus is what the manifest says.
@@ -85,36 +101,5 @@ func (d *Diff) stand(m *Member, who *registry.Effective) {
 	}
 	if role && len(s.MissingScopes) == 0 {
 		d.Matched = append(d.Matched, s)
-	}
-}
-
-// JSON returns the comparison as existing programs print it.
-func (d *Diff) JSON() []byte {
-	var o canonjson.Object
-	o.Str("scope", d.Scope)
-	canonjson.Objects(&o, "matched", d.Matched, writeStanding)
-	canonjson.Objects(&o, "missing", d.Missing, writeStanding)
-	canonjson.Objects(&o, "undeclared", d.Undeclared, writeStanding)
-	canonjson.Objects(&o, "roleMismatch", d.RoleMismatch, writeStanding)
-	canonjson.Objects(&o, "scopeGaps", d.ScopeGaps, writeStanding)
-	o.Bool("inSync", d.InSync())
-	return o.Bytes()
-}
-
-func writeStanding(o *canonjson.Object, s Standing) {
-	o.Str("instance", string(s.Instance))
-	o.Opt("declaredRole", s.DeclaredRole)
-	for _, l := range []struct {
-		name string
-		list []string
-	}{
-		{"registeredRoles", s.RegisteredRoles},
-		{"declaredScopes", s.DeclaredScopes},
-		{"registeredScopes", s.RegisteredScopes},
-		{"missingScopes", s.MissingScopes},
-	} {
-		if l.list != nil {
-			o.Strs(l.name, l.list)
-		}
 	}
 }

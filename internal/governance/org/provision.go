@@ -8,7 +8,7 @@ import (
 
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 )
 
 // A Granter gives an instance what it lacks of a role and scopes, and returns the scopes that it wrote grants for: none when it
@@ -22,9 +22,9 @@ const NotRegistered = "not-registered"
 
 // An Applied is a member that was granted something.
 type Applied struct {
-	Instance address.Instance
-	Role     string
-	Scopes   []string // of the grants
+	Instance address.Instance `json:"instance"`
+	Role     string           `json:"role"`
+	Scopes   []string         `json:"grantedScopes"`
 }
 
 // A Provisioning says what became of each member.
@@ -33,6 +33,21 @@ type Provisioning struct {
 	Applied   []Applied
 	Unchanged []address.Instance
 	Pending   []address.Instance // not registered: to be tried again when they are
+}
+
+// A ProvisioningView is what became of each member, as existing programs read it.
+type ProvisioningView struct {
+	OK        bool      `json:"ok"`
+	Scope     string    `json:"scope"`
+	Applied   []Applied `json:"applied"`
+	Unchanged []string  `json:"unchanged"`
+	Pending   []Pending `json:"pending"`
+}
+
+// A Pending is a member that cannot be granted anything yet.
+type Pending struct {
+	Instance address.Instance `json:"instance"`
+	Reason   string           `json:"reason"` // not-registered
 }
 
 // Provision grants each member that is registered what the manifest gives it and it lacks. Each grant is judged by what the bus
@@ -61,20 +76,10 @@ func Provision(ctx context.Context, to Granter, o *Org, by string, now time.Time
 	return p, nil
 }
 
-// JSON returns the outcome as existing programs print it.
-func (p *Provisioning) JSON() []byte {
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("scope", p.Scope)
-	canonjson.Objects(&o, "applied", p.Applied, func(o *canonjson.Object, a Applied) {
-		o.Str("instance", string(a.Instance))
-		o.Str("role", a.Role)
-		o.Strs("grantedScopes", a.Scopes)
-	})
-	o.Strs("unchanged", address.Texts(p.Unchanged))
-	canonjson.Objects(&o, "pending", p.Pending, func(o *canonjson.Object, i address.Instance) {
-		o.Str("instance", string(i))
-		o.Str("reason", NotRegistered)
-	})
-	return o.Bytes()
+// View returns the outcome for programs.
+func (p *Provisioning) View() ProvisioningView {
+	return ProvisioningView{
+		true, p.Scope, render.List(p.Applied), address.Texts(p.Unchanged),
+		render.Each(p.Pending, func(i address.Instance) Pending { return Pending{i, NotRegistered} }),
+	}
 }

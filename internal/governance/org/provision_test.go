@@ -13,6 +13,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/org"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
@@ -98,7 +99,7 @@ func TestProvision(t *testing.T) {
 	if names(d.Matched) != "gemini:docs:000000000004" || names(d.Missing) != "human:owner:000000000001" ||
 		names(d.Undeclared) != "claude:stranger:000000000009" || names(d.RoleMismatch) != "Claude:Lead:000000000002" ||
 		names(d.ScopeGaps) != "Claude:Lead:000000000002 codex:api:000000000003" || d.InSync() {
-		t.Errorf("before: %s", d.JSON())
+		t.Errorf("before: %s", render.JSON(d.View()))
 	}
 	p, err := org.Provision(t.Context(), r, o, "human:owner:000000000001", now)
 	if err != nil {
@@ -107,22 +108,22 @@ func TestProvision(t *testing.T) {
 	const want = `{"ok":true,"scope":"org:t","applied":[{"instance":"Claude:Lead:000000000002","role":"CONDUCTOR","grantedScopes":["org:t","scope:a"]},` +
 		`{"instance":"codex:api:000000000003","role":"AGENTS","grantedScopes":["scope:a"]}],"unchanged":["gemini:docs:000000000004"],` +
 		`"pending":[{"instance":"human:owner:000000000001","reason":"not-registered"}]}`
-	if got := string(p.JSON()); got != want {
+	if got := string(render.JSON(p.View())); got != want {
 		t.Errorf("Provision:\n got %s\nwant %s", got, want)
 	}
 	n := lines(t, log)
 	if p, err = org.Provision(t.Context(), r, o, "", now); err != nil || len(p.Applied) != 0 || len(p.Unchanged) != 3 || lines(t, log) != n {
-		t.Errorf("again: %s, %v; %d lines after %d", p.JSON(), err, lines(t, log), n)
+		t.Errorf("again: %s, %v; %d lines after %d", render.JSON(p.View()), err, lines(t, log), n)
 	}
 	if d = compare(t, r, o); len(d.Matched) != 3 || len(d.RoleMismatch)+len(d.ScopeGaps) != 0 {
-		t.Errorf("after: %s", d.JSON())
+		t.Errorf("after: %s", render.JSON(d.View()))
 	}
 	// Who comes later gets the rest.
 	if err := r.Register(t.Context(), registry.Build(registry.Agent{Instance: "human:owner:000000000001"}, now)); err != nil {
 		t.Fatal(err)
 	}
 	if p, err = org.Provision(t.Context(), r, o, "", now); err != nil || len(p.Applied) != 1 || len(p.Pending) != 0 {
-		t.Errorf("with the last one: %s, %v", p.JSON(), err)
+		t.Errorf("with the last one: %s, %v", render.JSON(p.View()), err)
 	}
 	if _, err := org.Provision(t.Context(), r, parse(t, `{"scope":"s","instances":[]}`), "", now); err == nil {
 		t.Error("a manifest without a principal was carried out")
@@ -159,13 +160,13 @@ func TestProvisionResumed(t *testing.T) {
 			r, log := bus(t)
 			p, err := org.Provision(t.Context(), registry.New(&failing{log, at, after}), o, "", now)
 			if !errors.Is(err, errCut) {
-				t.Fatalf("cut off at %d: %s, %v", at, p.JSON(), err)
+				t.Fatalf("cut off at %d: %s, %v", at, render.JSON(p.View()), err)
 			}
 			if _, err := org.Provision(t.Context(), r, o, "", now); err != nil {
 				t.Fatal(err)
 			}
 			if d := compare(t, r, o); len(d.Matched) != 3 {
-				t.Errorf("cut off at %d (after: %v): %s", at, after, d.JSON())
+				t.Errorf("cut off at %d (after: %v): %s", at, after, render.JSON(d.View()))
 			}
 			if got := lines(t, log); got > 3 {
 				t.Errorf("cut off at %d (after: %v): %d lines", at, after, got)
@@ -189,7 +190,7 @@ func TestProvisionTogether(t *testing.T) {
 	}
 	all.Wait()
 	if d := compare(t, r, o); len(d.Matched) != 3 || lines(t, log) > 3 {
-		t.Errorf("%d lines, %s", lines(t, log), d.JSON())
+		t.Errorf("%d lines, %s", lines(t, log), render.JSON(d.View()))
 	}
 }
 

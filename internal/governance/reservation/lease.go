@@ -25,6 +25,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/platform/proc"
 	"tutti/internal/store"
@@ -145,11 +146,7 @@ func (l *Lease) document() []byte {
 
 func (l *Lease) fill(o *canonjson.Object) {
 	o.Str("path", l.Path)
-	kind := "file"
-	if l.Folder {
-		kind = "folder"
-	}
-	o.Str("kind", kind)
+	o.Str("kind", l.kind())
 	o.Str("holder", string(l.Holder))
 	o.Str("since", envelope.Stamp(l.Since))
 	o.Str("until", envelope.Stamp(l.Until))
@@ -158,11 +155,31 @@ func (l *Lease) fill(o *canonjson.Object) {
 	o.Strs("waits", address.Texts(l.Waits))
 }
 
-// JSON writes a lease for programs.
-func (l *Lease) JSON() []byte {
-	var o canonjson.Object
-	l.fill(&o)
-	return o.End()
+// A View is a reservation for programs.
+type View struct {
+	Path   string   `json:"path"`
+	Kind   string   `json:"kind"` // file, or folder with all that is below it
+	Holder string   `json:"holder"`
+	Since  string   `json:"since"`
+	Until  string   `json:"until"`
+	Note   string   `json:"note,omitempty"` // what the holder does there
+	Warned []string `json:"warned"`         // agents that were warned when they were about to edit
+	Waits  []string `json:"waits"`          // agents that asked for it meanwhile
+}
+
+// View returns what programs are shown of a reservation.
+func (l *Lease) View() View {
+	return View{
+		l.Path, l.kind(), string(l.Holder), envelope.Stamp(l.Since), envelope.Stamp(l.Until), l.Note,
+		render.List(address.Texts(l.Warned)), render.List(address.Texts(l.Waits)),
+	}
+}
+
+func (l *Lease) kind() string {
+	if l.Folder {
+		return "folder"
+	}
+	return "file"
 }
 
 // name is the key of a path: what it ends with, for people, and a hash of all of it.

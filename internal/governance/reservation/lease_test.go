@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/platform/proc"
 	"tutti/internal/store"
@@ -98,7 +99,7 @@ func TestTake(t *testing.T) {
 		}
 		l := take(t, d, reservation.Want{Spots: file("/w/a.go"), Holder: alpha, For: time.Hour}, now.Add(20*time.Minute))
 		if !l.Since.Equal(now) || !l.Until.Equal(now.Add(80*time.Minute)) || len(l.Waits) != 1 {
-			t.Errorf("prolonged: %s", l.JSON())
+			t.Errorf("prolonged: %s", render.JSON(l.View()))
 		}
 		for _, wrong := range []time.Duration{-time.Second, 25 * time.Hour, time.Millisecond} {
 			if _, err := d.Take(t.Context(), reservation.Want{Spots: file("/w/z"), Holder: alpha, For: wrong}, now); !errors.Is(err, reservation.ErrLong) {
@@ -290,7 +291,7 @@ func TestHostile(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		good := string(l.JSON())
+		good := string(render.JSON(l.View()))
 		write(strings.Replace(good, "2026-06-12T10:30", "2027-06-12T10:30", 1))
 		if got := holders(t, d, "/a", now.Add(24*time.Hour)); got != "" {
 			t.Errorf("for a year: %q", got)

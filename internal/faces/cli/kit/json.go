@@ -1,10 +1,8 @@
 package kit
 
 import (
-	"bytes"
-	"encoding/json"
-
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 )
 
@@ -70,13 +68,8 @@ func (c *Call) layWhole(dst, raw []byte, depth int) []byte {
 	return termsafe.EscapeJSON(dst, canonjson.AppendIndent(nil, raw, depth))
 }
 
-// Marshal renders a result of ours. Its members are texts, numbers, times and lists of them, so that it cannot fail.
-func Marshal(v any) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic(err)
-	}
-	return bytes.TrimRight(b.Bytes(), "\n")
-}
+// Result prints the result of a verb with --json: a struct with JSON tags.
+func (c *Call) Result(v any) { c.Emit(render.JSON(v)) }
+
+// Marshal is render.JSON.
+func Marshal(v any) []byte { return render.JSON(v) }

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/agreement"
@@ -164,16 +165,16 @@ func (v *server) serve(ctx context.Context, t *tool, a *wire.Args) wire.Result {
 	if err != nil {
 		return failed(err)
 	}
-	raw := o.Bytes()
+	raw := render.JSON(o)
 	if state := halt.Read(); state.Halted && t.effect != acts {
-		if with := canonjson.Set(raw, "halt", haltMember(state)); wire.Fits(with) {
+		if with := canonjson.Set(raw, "halt", render.JSON(haltNoteOf(state))); wire.Fits(with) {
 			raw = with
 		}
 	}
 	return wire.Result{Object: raw, Sent: c.afterwards}
 }
 
-func (v *server) run(ctx context.Context, t *tool, c *call) (*canonjson.Object, error) {
+func (v *server) run(ctx context.Context, t *tool, c *call) (any, error) {
 	select {
 	case <-v.begun:
 	case <-ctx.Done():
@@ -210,14 +211,26 @@ func (v *server) run(ctx context.Context, t *tool, c *call) (*canonjson.Object, 
 	return o, nil
 }
 
-func haltMember(s halt.State) []byte {
-	err := s.Err("")
-	var o canonjson.Object
-	o.Bool("active", true)
-	o.Str("text", halt.Refused)
-	o.Str("why", termsafe.Cut(err.Error(), maxWord))
-	o.Str("hint", "your user has stopped all agents: send nothing, and wait for your user")
-	return o.Bytes()
+// A haltNote is added as "halt" to each answer while the halt is on.
+type haltNote struct {
+	Active bool   `json:"active"`
+	Text   string `json:"text"`
+	Why    string `json:"why"`
+	Hint   string `json:"hint"`
+}
+
+// haltHint is what a model is to do during a halt.
+const haltHint = "your user has stopped all agents: send nothing, and wait for your user"
+
+func haltNoteOf(s halt.State) haltNote {
+	return haltNote{true, halt.Refused, termsafe.Cut(s.Err("").Error(), maxWord), haltHint}
+}
+
+// A failure is the answer of a tool that could not do it.
+type failure struct {
+	Error      string   `json:"error"`
+	Candidates []string `json:"candidates,omitempty"` // agents that may be meant
+	Hint       string   `json:"hint,omitempty"`       // what to do instead
 }
 
 // maxError is how much of an error is told, in bytes: it may quote what came from elsewhere.
@@ -232,15 +245,13 @@ func failed(err error) wire.Result {
 	text, hint := strings.Join(lines, "\n"), hintOf(err)
 	if halted, ok := errors.AsType[*halt.Error](err); ok {
 		text = "halt active: " + halted.Error()
-		hint = "your user has stopped all agents: send nothing, and wait for your user"
+		hint = haltHint
 	}
-	var o canonjson.Object
-	o.Str("error", termsafe.Cut(text, maxError))
-	if refused, ok := errors.AsType[*mail.RefusedError](err); ok && len(refused.Candidates) > 0 {
-		o.Strs("candidates", shortened(refused.Candidates))
+	f := failure{Error: termsafe.Cut(text, maxError), Hint: termsafe.Cut(hint, maxError)}
+	if refused, ok := errors.AsType[*mail.RefusedError](err); ok {
+		f.Candidates = shortened(refused.Candidates)
 	}
-	o.Opt("hint", termsafe.Cut(hint, maxError))
-	return wire.Result{Object: o.Bytes()}
+	return wire.Result{Object: render.JSON(f)}
 }
 
 // hintOf is what to do about an error, in calls of these tools where there is one; else what the error says itself.

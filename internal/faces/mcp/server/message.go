@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"tutti/internal/bus/envelope"
@@ -9,7 +10,6 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/store"
 )
 
@@ -26,78 +26,89 @@ const (
 	maxData = 1000 // of what a body has beside its text
 )
 
-// messageJSON is a message as a model is shown it: who sent it, what the signature is worth, and at most so much of the text. bare
-// leaves out what is not needed to read on.
-func messageJSON(item *mail.Item, limit int, bare bool) []byte {
+// A messageView is a message as a model is shown it: who sent it, what the signature is worth, and so much of the text.
+type messageView struct {
+	ID   string `json:"id"`
+	From string `json:"from"`
+	worth
+	Text      string `json:"text"`
+	Truncated bool   `json:"truncated,omitempty"`
+	Size      int    `json:"size,omitempty"` // bytes of the whole text, where it is truncated
+	Next      string `json:"next,omitempty"` // the call that reads on
+	*extras
+}
+
+// A worth says what the signatures of a message are worth, and whose text it is.
+type worth struct {
+	Verification string `json:"verification,omitempty"` // absent for a message of one's own
+	Detail       string `json:"detail,omitempty"`
+	AddressedTo  string `json:"addressedTo,omitempty"` // set where it was addressed to another agent
+	Claims       string `json:"claims,omitempty"`      // the role that it claims without being registered with it
+	Note         string `json:"note"`
+}
+
+// extras are what is known of a message beside its text.
+type extras struct {
+	Data     json.RawMessage `json:"data,omitempty"`     // the other members of its body
+	DataSize int             `json:"dataSize,omitempty"` // bytes of these, where they are too long
+	Kind     string          `json:"kind,omitempty"`     // absent: message
+	Thread   string          `json:"thread,omitempty"`
+	ReplyTo  string          `json:"replyTo,omitempty"`
+	Via      string          `json:"via,omitempty"` // unattended: a program sent it
+	Channel  bool            `json:"channel,omitempty"`
+	Archived bool            `json:"archived,omitempty"`
+	At       string          `json:"at"`
+}
+
+// viewOf is a message with at most so much of the text. bare leaves out what is not needed to read on.
+func viewOf(item *mail.Item, limit int, bare bool) messageView {
 	e := item.Envelope
-	var o canonjson.Object
-	o.Str("id", word(e.ID))
-	o.Str("from", name(e.Actor.Instance))
-	verification(&o, item)
 	text := e.Text()
-	cut := termsafe.Head(text, limit)
-	o.Str("text", cut)
-	if len(cut) < len(text) {
-		o.Bool("truncated", true)
-		o.Int("size", int64(len(text)))
-		o.Str("next", readOn(e.ID, len(cut)))
+	v := messageView{ID: word(e.ID), From: name(e.Actor.Instance), worth: worthOf(item), Text: termsafe.Head(text, limit)}
+	if len(v.Text) < len(text) {
+		v.Truncated, v.Size, v.Next = true, len(text), readOn(e.ID, len(v.Text))
 	}
-	if bare {
-		return o.Bytes()
+	if !bare {
+		v.extras = extrasOf(item)
+		if len(v.Data) > maxData {
+			v.Data, v.DataSize = nil, len(v.Data)
+		}
 	}
-	if data := dataOf(e); len(data) > maxData {
-		o.Int("dataSize", int64(len(data)))
-	} else {
-		o.Raw("data", data)
-	}
-	about(&o, item)
-	return o.Bytes()
+	return v
 }
 
-// withheldJSON stands in a conversation for a message that the user's settings do not let through.
-func withheldJSON(item *mail.Item, why string) []byte {
-	var o canonjson.Object
-	o.Str("id", word(item.Envelope.ID))
-	o.Str("from", name(item.Envelope.Actor.Instance))
-	o.Str("withheld", why)
-	o.Str("at", word(item.Envelope.CreatedAt))
-	return o.Bytes()
+// A withheld stands in a conversation for a message that the user's settings do not let through.
+type withheld struct {
+	ID       string `json:"id"`
+	From     string `json:"from"`
+	Withheld string `json:"withheld"` // why
+	At       string `json:"at"`
 }
 
-// verification says what the signatures of a message are worth, and whose text it is.
-func verification(o *canonjson.Object, item *mail.Item) {
+func worthOf(item *mail.Item) worth {
 	if item.Key.Kind == store.Outbox {
-		o.Str("note", ownNote)
-		return
+		return worth{Note: ownNote}
 	}
 	v := item.Verdict
-	o.Str("verification", v.Said())
-	o.Opt("detail", word(v.Remark()))
-	o.Opt("addressedTo", name(v.AddressedTo))
+	w := worth{Verification: v.Said(), Detail: word(v.Remark()), AddressedTo: name(v.AddressedTo), Note: peerNote}
 	if v.RoleNotRegistered {
-		o.Str("claims", word(item.Envelope.Actor.Role)+", a role that its sender is not registered with")
+		w.Claims = word(item.Envelope.Actor.Role) + ", a role that its sender is not registered with"
 	}
-	o.Str("note", peerNote)
+	return w
 }
 
-// about is what is known of a message beside its text.
-func about(o *canonjson.Object, item *mail.Item) {
+func extrasOf(item *mail.Item) *extras {
 	e := item.Envelope
+	x := &extras{
+		Data: dataOf(e), Thread: word(e.ThreadID), ReplyTo: word(e.ReplyTo), Channel: item.Channel, Archived: item.Archived, At: word(e.CreatedAt),
+	}
 	if kind := e.Kind(); kind != "message" {
-		o.Opt("kind", word(kind))
+		x.Kind = word(kind)
 	}
-	o.Opt("thread", word(e.ThreadID))
-	o.Opt("replyTo", word(e.ReplyTo))
 	if e.Via() == identity.Unattended {
-		o.Str("via", identity.Unattended)
+		x.Via = identity.Unattended
 	}
-	if item.Channel {
-		o.Bool("channel", true)
-	}
-	if item.Archived {
-		o.Bool("archived", true)
-	}
-	o.Str("at", word(e.CreatedAt))
+	return x
 }
 
 // readOn is the call that shows the text of a message from an offset on.
@@ -126,13 +137,13 @@ func dataOf(e *envelope.Envelope) []byte {
 
 // fitted is a message with as much of its text as an answer takes that is made around it; nil when there is no room even for
 // its name.
-func fitted(item *mail.Item, limit int, around func(message []byte) []byte) []byte {
+func fitted(item *mail.Item, limit int, around func(messageView) any) *messageView {
 	limit = min(limit, len(item.Envelope.Text()))
 	for bare := false; ; limit = limit * 3 / 4 {
-		raw := messageJSON(item, limit, bare)
+		v := viewOf(item, limit, bare)
 		switch {
-		case wire.Fits(around(raw)):
-			return raw
+		case fits(around(v)):
+			return &v
 		case limit == 0 && bare:
 			return nil
 		case limit < minText:

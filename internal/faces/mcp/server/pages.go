@@ -1,51 +1,80 @@
 package server
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 )
 
 // A row is one element of a list that is answered.
-type row struct {
-	key  string                 // its place in the order of the list, which is that of these keys
-	id   string                 // by which it is named when it is too long to be shown
-	make func() ([]byte, error) // the element; nil bytes leave it out
+type row[T any] struct {
+	key  string            // its place in the order of the list, which is that of these keys
+	id   string            // by which it is named when it is too long to be shown
+	make func() (T, error) // the element; errLeftOut leaves it out
 }
+
+var errLeftOut = errors.New("left out of the list")
 
 // A list is answered in pages: as many rows as fit, and the cursor behind the last one.
 type list struct {
-	member string // under which the rows stand
 	more   string // what to call to go on, for people
 	hint   string // how a row is read that is too long for any page
 	limit  int    // rows of a page; 0: as many as fit
 	cursor string // key behind which the page begins
 }
 
-// paged reads the arguments that every list has.
-func (c *call) paged(member, hint string) list {
-	return list{
-		member: member, more: c.tool, hint: hint,
-		limit: c.count("limit", 0, 1<<20), cursor: c.text("cursor"),
-	}
+// A page is a part of a list.
+type page[T any] struct {
+	rows []T
+	ids  []string // of the rows
+	pageTail
 }
 
-// page adds a page of rows to an object, by the arguments that every list has.
-func (c *call) page(o *canonjson.Object, member, hint string, rows []row) (*canonjson.Object, error) {
-	l := c.paged(member, hint)
-	return o, l.fill(o, rows)
+// A pageTail stands behind the rows of a page.
+type pageTail struct {
+	omissions
+	pageNext
+}
+
+// omissions are rows that are too long to be shown.
+type omissions struct {
+	Omitted []omittedRow `json:"omitted,omitempty"`
+}
+
+// An omittedRow names a row that is too long for any answer.
+type omittedRow struct {
+	ID   string `json:"id"`
+	Size int    `json:"size"` // bytes
+	Hint string `json:"hint"` // how to read it
+}
+
+// A pageNext says how to go on. It is absent on the last page.
+type pageNext struct {
+	Left int    `json:"left,omitempty"` // rows that follow
+	Next string `json:"next,omitempty"` // the cursor of the next page
+	More string `json:"more,omitempty"` // what to call
+}
+
+// paged reads the arguments that every list has.
+func (c *call) paged(hint string) list {
+	return list{more: c.tool, hint: hint, limit: c.count("limit", 0, 1<<20), cursor: c.text("cursor")}
+}
+
+// answerPage answers with a page of rows, by the arguments that every list has.
+func answerPage[T any](c *call, hint string, rows []row[T], answer func(page[T]) any) (any, error) {
+	return fill(c.paged(hint), rows, answer)
 }
 
 // numbered are the rows of a list that has its order already.
-func numbered[T any](all []T, id func(T) string, element func(T) []byte) []row {
-	rows := make([]row, len(all))
+func numbered[T, V any](all []T, id func(T) string, element func(T) V) []row[V] {
+	rows := make([]row[V], len(all))
 	for n, one := range all {
-		rows[n] = row{key: rowKey(n), id: id(one), make: func() ([]byte, error) { return element(one), nil }}
+		rows[n] = row[V]{key: rowKey(n), id: id(one), make: func() (V, error) { return element(one), nil }}
 	}
 	return rows
 }
@@ -56,75 +85,64 @@ func rowKey(n int) string { return fmt.Sprintf("%09d", n) }
 // maxOmitted is how many rows of one page are named because they are too long; a page ends at the next one.
 const maxOmitted = 10
 
-// fill adds a page of rows to an object, which may have members already. finish adds what depends on the page.
-func (l *list) fill(o *canonjson.Object, rows []row) error {
-	return l.fillWith(o, rows, func(*canonjson.Object, []string) {})
-}
-
-// fillWith is fill with members that are made from the ids of the rows that are shown.
-func (l *list) fillWith(o *canonjson.Object, rows []row, finish func(*canonjson.Object, []string)) error {
-	slices.SortFunc(rows, func(a, b row) int { return strings.Compare(a.key, b.key) })
+// fill makes the answer with as many rows as fit.
+func fill[T any](l list, rows []row[T], answer func(page[T]) any) (any, error) {
+	slices.SortFunc(rows, func(a, b row[T]) int { return strings.Compare(a.key, b.key) })
 	if l.cursor != "" {
-		at, found := slices.BinarySearchFunc(rows, l.cursor, func(r row, key string) int { return strings.Compare(r.key, key) })
+		at, found := slices.BinarySearchFunc(rows, l.cursor, func(r row[T], key string) int { return strings.Compare(r.key, key) })
 		if found {
 			at++
 		}
 		rows = rows[at:]
 	}
-	p := page{list: l, head: o, finish: finish}
+	p := filling[T]{list: l, answer: answer, page: page[T]{rows: []T{}}}
 	for n, r := range rows {
 		full, err := p.add(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if full {
-			p.left = len(rows) - n
-			break
+			return p.result(len(rows) - n), nil
 		}
 	}
-	*o = *p.object(p.left)
-	return nil
+	return p.result(0), nil
 }
 
-// A page is being filled.
-type page struct {
-	*list
-	head    *canonjson.Object
-	finish  func(*canonjson.Object, []string)
-	shown   [][]byte
-	ids     []string
-	omitted [][]byte
-	last    string // key of the last row that is dealt with
-	left    int
+// A filling is a page that is being filled.
+type filling[T any] struct {
+	list
+	page[T]
+	answer func(page[T]) any
+	last   string // key of the last row that is dealt with
 }
 
 // add puts a row on the page. full: there is no room for it, or no more are wanted.
-func (p *page) add(r row) (full bool, err error) {
-	if p.limit > 0 && len(p.shown) >= p.limit {
+func (p *filling[T]) add(r row[T]) (full bool, err error) {
+	if p.limit > 0 && len(p.rows) >= p.limit {
 		return true, nil
 	}
-	raw, err := r.make()
-	if err != nil || raw == nil {
+	one, err := r.make()
+	if errors.Is(err, errLeftOut) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
 	before := *p
-	p.shown, p.ids, p.last = append(p.shown, raw), append(p.ids, r.id), r.key
-	if wire.Fits(p.object(1).Bytes()) {
+	p.rows, p.ids, p.last = append(p.rows, one), append(p.ids, r.id), r.key
+	if fits(p.result(1)) {
 		return false, nil
 	}
 	*p = before
-	if len(p.shown)+len(p.omitted) > 0 && p.fitsAlone(raw, r) {
+	if len(p.rows)+len(p.Omitted) > 0 && p.fitsAlone(one, r) {
 		return true, nil // on the next page
 	}
-	if len(p.omitted) == maxOmitted {
+	if len(p.Omitted) == maxOmitted {
 		return true, nil
 	}
-	var o canonjson.Object
-	o.Str("id", termsafe.Cut(r.id, maxWord))
-	o.Int("size", int64(len(raw)))
-	o.Str("hint", p.hint)
-	p.omitted, p.last = append(p.omitted, o.Bytes()), r.key
-	if wire.Fits(p.object(1).Bytes()) {
+	p.Omitted = append(p.Omitted, omittedRow{termsafe.Cut(r.id, maxWord), len(render.JSON(one)), p.hint})
+	p.last = r.key
+	if fits(p.result(1)) {
 		return false, nil
 	}
 	*p = before
@@ -132,40 +150,22 @@ func (p *page) add(r row) (full bool, err error) {
 }
 
 // fitsAlone tells whether a row would fit on a page of its own.
-func (p *page) fitsAlone(raw []byte, r row) bool {
-	alone := page{list: p.list, head: p.head, finish: p.finish, shown: [][]byte{raw}, ids: []string{r.id}, last: r.key}
-	return wire.Fits(alone.object(1).Bytes())
+func (p *filling[T]) fitsAlone(one T, r row[T]) bool {
+	alone := filling[T]{list: p.list, answer: p.answer, page: page[T]{rows: []T{one}, ids: []string{r.id}}, last: r.key}
+	return fits(alone.result(1))
 }
 
-// object is the answer with what is on the page so far.
-func (p *page) object(left int) *canonjson.Object {
-	o := copyOf(p.head)
-	o.Raw(p.member, array(p.shown))
-	if len(p.omitted) > 0 {
-		o.Raw("omitted", array(p.omitted))
-	}
-	p.finish(o, p.ids)
+// result is the answer with what is on the page so far.
+func (p *filling[T]) result(left int) any {
+	page := p.page
 	if left > 0 {
-		o.Int("left", int64(left))
-		o.Str("next", p.last)
-		o.Str("more", fmt.Sprintf(`there are more: call %s again with "cursor" set to the value of "next"`, p.more))
+		page.pageNext = pageNext{left, p.last, fmt.Sprintf(`there are more: call %s again with "cursor" set to the value of "next"`, p.more)}
 	}
-	return o
+	return p.answer(page)
 }
 
-// copyOf is an object to which may be added without changing the other one.
-func copyOf(o *canonjson.Object) *canonjson.Object {
-	next := new(canonjson.Object)
-	for name, value := range canonjson.Members(o.Bytes()) {
-		next.Raw(name, value)
-	}
-	return next
-}
-
-// array joins values that are JSON.
-func array(all [][]byte) []byte {
-	return slices.Concat([]byte("["), bytes.Join(all, []byte(",")), []byte("]"))
-}
+// fits tells whether an answer is short enough.
+func fits(answer any) bool { return wire.Fits(render.JSON(answer)) }
 
 // maxWord is the most that is told of an id, name or address of others, in bytes: what we write ourselves is shorter.
 const maxWord = 250

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -20,7 +21,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/halt"
@@ -207,13 +208,16 @@ func (b *bus) astray() error {
 	return &refusal{err.Error(), "somebody moved or removed it while it was in use: ask your user; when it is back where it was, this server goes on"}
 }
 
+// A pushed is a notification to the client.
+type pushed struct {
+	Topic     string          `json:"topic"`
+	SessionID string          `json:"sessionId"`
+	Data      json.RawMessage `json:"data,omitempty"`
+}
+
 // push tells the client what a session is to know.
 func (v *server) push(p live.Push) error {
-	var o canonjson.Object
-	o.Str("topic", p.Topic)
-	o.Str("sessionId", string(p.Session))
-	o.Raw("data", p.Data)
-	return v.wire.Notify("notifications/h2a", o.Bytes())
+	return v.wire.Notify("notifications/h2a", render.JSON(pushed{p.Topic, string(p.Session), p.Data}))
 }
 
 // active notes that the agent did something.

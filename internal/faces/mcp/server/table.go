@@ -19,7 +19,7 @@ type tool struct {
 	// busless: run is called without a bus, too; call.noBus is why there is none.
 	busless bool
 	props   []prop
-	run     func(ctx context.Context, c *call) (*canonjson.Object, error)
+	run     func(ctx context.Context, c *call) (any, error)
 }
 
 // A prop is one argument of a tool.
@@ -38,18 +38,18 @@ const (
 )
 
 // speaking is the function of a tool that acts as the agent of the connection, which is made if need be; looking of one that only asks who it is.
-func speaking(run asAgent) func(context.Context, *call) (*canonjson.Object, error) {
+func speaking(run asAgent) func(context.Context, *call) (any, error) {
 	return run.with(false)
 }
 
-func looking(run asAgent) func(context.Context, *call) (*canonjson.Object, error) {
+func looking(run asAgent) func(context.Context, *call) (any, error) {
 	return run.with(true)
 }
 
-type asAgent func(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error)
+type asAgent func(ctx context.Context, c *call, own *identity.Speaker) (any, error)
 
-func (run asAgent) with(peek bool) func(context.Context, *call) (*canonjson.Object, error) {
-	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
+func (run asAgent) with(peek bool) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
 		own, err := c.speaker(ctx, c.bus, peek)
 		if err != nil {
 			return nil, err

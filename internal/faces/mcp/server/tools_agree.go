@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 
 	"tutti/internal/app/full"
 	"tutti/internal/core/address"
@@ -45,7 +46,7 @@ var (
 )
 
 // negotiate does what is done to an offer beside countering it, in the name of this connection.
-func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
+func negotiate(ctx context.Context, c *call) (any, error) {
 	act, err := c.need("act")
 	if err != nil {
 		return nil, err
@@ -80,20 +81,26 @@ func negotiate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := entry(e, "")
-	if r != nil {
-		o.Bool("complete", true)
-	}
+	o := dealt{Complete: r != nil}
+	o.Entry = entry(e, func(raw json.RawMessage) any { return dealt{Entry: raw} })
 	if act == "accept" || act == "reject" {
 		from, err := c.actor(ctx, c.bus, a.By)
 		if err == nil {
 			err = full.TellOfferer(ctx, c.office, from, c.deals(), id, e, now())
 		}
 		if err != nil {
-			o.Str("warning", "it is written, but who made the offer was not told by mail: "+word(err.Error()))
+			o.Warning = "it is written, but who made the offer was not told by mail: " + word(err.Error())
 		}
 	}
 	return o, nil
+}
+
+// A dealt is the answer of tutti_negotiate.
+type dealt struct {
+	Entry    json.RawMessage `json:"entry"`                   // as it is in the journal; one that is too long is named
+	Complete bool            `json:"complete,omitempty"`      // this was the last signature: the agreement is complete
+	ID       string          `json:"negotiationId,omitempty"` // of a proposal
+	Warning  string          `json:"warning,omitempty"`
 }
 
 // accept signs the latest offer. Of an artifact of a kind the hash is wanted, so that nobody signs what they have not looked at; a proposed
@@ -113,7 +120,7 @@ func (c *call) accept(ctx context.Context, id string, a negotiation.Act) (*journ
 }
 
 // proposeText proposes a text to other agents.
-func (c *call) proposeText(ctx context.Context) (*canonjson.Object, error) {
+func (c *call) proposeText(ctx context.Context) (any, error) {
 	from, err := c.actor(ctx, c.bus, "")
 	if err != nil {
 		return nil, err
@@ -137,16 +144,16 @@ func (c *call) proposeText(ctx context.Context) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := entry(e, "")
-	o.Str("negotiationId", id)
+	o := dealt{ID: id}
+	o.Entry = entry(e, func(raw json.RawMessage) any { return dealt{Entry: raw} })
 	if err := full.TellProposal(ctx, c.office, from, id, p); err != nil {
-		o.Str("warning", "the proposal stands, but not all were told by mail: "+word(err.Error()))
+		o.Warning = "the proposal stands, but not all were told by mail: " + word(err.Error())
 	}
 	return o, nil
 }
 
 // lookAt shows one negotiation, or lists them.
-func lookAt(ctx context.Context, c *call) (*canonjson.Object, error) {
+func lookAt(ctx context.Context, c *call) (any, error) {
 	id := c.text("negotiationId")
 	if id == "" {
 		return c.listed(ctx)
@@ -168,8 +175,8 @@ func lookAt(ctx context.Context, c *call) (*canonjson.Object, error) {
 }
 
 // listed are the negotiations of the bus.
-func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
-	var rows []row
+func (c *call) listed(ctx context.Context) (any, error) {
+	var rows []row[brief]
 	for id, err := range c.deals().Negotiations().All(ctx) {
 		if err != nil {
 			if store.IsUnfit(err) {
@@ -177,28 +184,37 @@ func (c *call) listed(ctx context.Context) (*canonjson.Object, error) {
 			}
 			return nil, err
 		}
-		rows = append(rows, row{key: termsafe.Cut(address.Segment(id), maxWord), id: id, make: func() ([]byte, error) { return c.brief(ctx, id) }})
+		rows = append(rows, row[brief]{key: termsafe.Cut(address.Segment(id), maxWord), id: id, make: func() (brief, error) { return c.brief(ctx, id) }})
 	}
-	return c.page(new(canonjson.Object), "negotiations", "its record is too long to be shown", rows)
+	return answerPage(c, "its record is too long to be shown", rows, func(p page[brief]) any { return briefs{p.rows, p.pageTail} })
 }
 
-func (c *call) brief(ctx context.Context, id string) ([]byte, error) {
+// briefs are a page of negotiations.
+type briefs struct {
+	Negotiations []brief `json:"negotiations"`
+	pageTail
+}
+
+// A brief is one negotiation in a list.
+type brief struct {
+	ID      string  `json:"negotiationId"`
+	Subject *string `json:"subject,omitempty"` // absent where the terms are not known
+	Scope   *string `json:"scope,omitempty"`
+	Status  string  `json:"status"`
+	Yours   bool    `json:"yours,omitempty"` // you are a party to it
+}
+
+func (c *call) brief(ctx context.Context, id string) (brief, error) {
 	s, err := c.deals().Negotiations().Status(ctx, id, now())
 	if err != nil {
-		return nil, nil // show verify says what is wrong with it
+		return brief{}, errLeftOut // show verify says what is wrong with it
 	}
-	r, status := s.Record, string(s.State)
-	var o canonjson.Object
-	o.Str("negotiationId", word(id))
-	if r == nil {
-		o.Str("status", word(status))
-		return o.Bytes(), nil
+	b := brief{ID: word(id), Status: word(string(s.State))}
+	if r := s.Record; r != nil {
+		subject, scope := word(r.Subject), word(r.Scope)
+		b.Subject, b.Scope = &subject, &scope
+		own, err := c.speaker(ctx, c.bus, true)
+		b.Yours = err == nil && r.Involved(own.Instance)
 	}
-	o.Str("subject", word(r.Subject))
-	o.Str("scope", word(r.Scope))
-	o.Str("status", word(status))
-	if own, err := c.speaker(ctx, c.bus, true); err == nil && r.Involved(own.Instance) {
-		o.Bool("yours", true)
-	}
-	return o.Bytes(), nil
+	return b, nil
 }

@@ -2,85 +2,112 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 )
 
+// A standing is where a negotiation stands, as a model is shown it.
+type standing struct {
+	ID      string            `json:"negotiationId"`
+	State   negotiation.State `json:"state"`
+	Why     string            `json:"why,omitempty"`
+	Remark  string            `json:"remark,omitempty"` // what is odd about the record
+	Opened  string            `json:"opened"`           // whether the terms are signed, and by which agent
+	Entries int               `json:"entries"`
+	Offers  int               `json:"offers"`
+	*terms
+	Latest       *offered    `json:"latest,omitempty"`
+	SignedBy     []string    `json:"signedBy"`
+	SignedInAll  int         `json:"signedByInAll,omitempty"` // where not all are named; likewise below
+	RefusedBy    []string    `json:"refusedBy"`
+	RefusedInAll int         `json:"refusedByInAll,omitempty"`
+	MustSign     []string    `json:"mustSign,omitempty"`
+	MustInAll    int         `json:"mustSignInAll,omitempty"`
+	MoreOfQuorum int         `json:"moreOfTheQuorum,omitempty"` // how many more signatures the quorum takes
+	Ignored      []judgement `json:"ignored,omitempty"`         // signatures that do not count
+	Agreed       string      `json:"agreed,omitempty"`          // hash of the artifact that is agreed
+	YourTurn     string      `json:"yourTurn,omitempty"`        // calls that you can make now
+}
+
+// terms are those of a negotiation. They are absent where they are not known.
+type terms struct {
+	Subject      string   `json:"subject"`
+	Scope        string   `json:"scope"`
+	Deadline     string   `json:"deadline,omitempty"`
+	Parties      []string `json:"parties"`
+	PartiesInAll int      `json:"partiesInAll,omitempty"`
+	Signers      []string `json:"requiredSigners"`
+	SignersInAll int      `json:"requiredSignersInAll,omitempty"`
+	Quorum       *int     `json:"quorum,omitempty"`   // signatures that it takes; absent: those of all required signers
+	QuorumOf     *int     `json:"quorumOf,omitempty"` // of so many
+}
+
 // standingOf is where a negotiation stands, from its journal, with as many names as one answer takes.
-func (c *call) standingOf(ctx context.Context, id string) (*canonjson.Object, error) {
+func (c *call) standingOf(ctx context.Context, id string) (any, error) {
 	s, err := c.deals().Negotiations().Status(ctx, id, now())
 	if err != nil {
 		return nil, err
 	}
 	own, _ := c.speaker(ctx, c.bus, true)
 	for most := maxShown; ; most /= 2 {
-		o := standing(id, s, most)
+		o := standingView(id, s, most)
 		if own != nil {
-			o.Opt("yourTurn", c.turn(id, s, own.Instance))
+			o.YourTurn = c.turn(id, s, own.Instance)
 		}
-		if most == 1 || wire.Fits(o.Bytes()) {
+		if most == 1 || fits(o) {
 			return o, nil
 		}
 	}
 }
 
-func standing(id string, s *negotiation.Standing, most int) *canonjson.Object {
-	var o canonjson.Object
-	some := func(name string, all []address.Instance) {
-		o.Strs(name, shortened(all[:min(len(all), most)]))
-		if len(all) > most {
-			o.Int(name+"InAll", int64(len(all)))
-		}
+// some are the first names of a list, and how many there are where that is not all.
+func some(all []address.Instance, most int) (names []string, inAll int) {
+	if len(all) > most {
+		inAll = len(all)
 	}
-	o.Str("negotiationId", word(id))
-	o.Str("state", string(s.State))
-	o.Opt("why", termsafe.Cut(s.Why, maxWord))
-	o.Opt("remark", termsafe.Cut(s.Note, maxWord))
-	o.Str("opened", opened(s))
-	o.Int("entries", int64(s.Entries))
-	o.Int("offers", int64(s.Total))
+	return shortened(all[:min(len(all), most)]), inAll
+}
+
+func standingView(id string, s *negotiation.Standing, most int) *standing {
+	o := &standing{
+		ID: word(id), State: s.State, Why: termsafe.Cut(s.Why, maxWord), Remark: termsafe.Cut(s.Note, maxWord), Opened: opened(s),
+		Entries: s.Entries, Offers: s.Total, MoreOfQuorum: max(s.More, 0),
+	}
 	if r := s.Record; r != nil {
-		o.Str("subject", word(r.Subject))
-		o.Str("scope", word(r.Scope))
-		o.Opt("deadline", word(r.Deadline))
-		some("parties", r.Parties)
-		some("requiredSigners", r.RequiredSigners)
+		t := &terms{Subject: word(r.Subject), Scope: word(r.Scope), Deadline: word(r.Deadline)}
+		t.Parties, t.PartiesInAll = some(r.Parties, most)
+		t.Signers, t.SignersInAll = some(r.RequiredSigners, most)
 		if r.Quorum != nil {
-			o.Int("quorum", int64(r.Quorum.Threshold))
-			o.Int("quorumOf", int64(len(r.Quorum.Members)))
+			of := len(r.Quorum.Members)
+			t.Quorum, t.QuorumOf = &r.Quorum.Threshold, &of
 		}
+		o.terms = t
 	}
 	if last := s.Latest(); last != nil {
-		o.Raw("latest", offered(last))
+		o.Latest = offeredView(last)
 	}
 	var signed []address.Instance
 	for _, g := range s.Signed {
 		signed = append(signed, g.By)
 	}
-	some("signedBy", signed)
-	some("refusedBy", s.Refused)
-	if len(s.Must) > 0 {
-		some("mustSign", s.Must)
-	}
-	if s.More > 0 {
-		o.Int("moreOfTheQuorum", int64(s.More))
-	}
-	if len(s.Ignored) > 0 {
-		o.Each("ignored", min(len(s.Ignored), most), func(n int) []byte { return judgement(s.Ignored[n]) })
-	}
+	o.SignedBy, o.SignedInAll = some(signed, most)
+	o.RefusedBy, o.RefusedInAll = some(s.Refused, most)
+	o.MustSign, o.MustInAll = some(s.Must, most)
+	o.Ignored = render.Each(s.Ignored[:min(len(s.Ignored), most)], judgementView)
 	if s.Final != nil {
-		o.Str("agreed", s.Final.Hash)
+		o.Agreed = s.Final.Hash
 	}
-	return &o
+	return o
 }
 
 // opened says whose word the terms are.
@@ -94,16 +121,18 @@ func opened(s *negotiation.Standing) string {
 	return "by " + name(s.Opening.By) + ", who has signed the terms"
 }
 
-// offered says which artifact was offered. Its text is shown only when it is asked for: it is that of a peer.
-func offered(f *negotiation.Offered) []byte {
-	var o canonjson.Object
-	o.Str("artifactHash", f.Hash)
-	o.Opt("kind", word(f.Kind))
-	o.Str("by", name(f.By))
-	o.Int("entry", int64(f.Index))
-	o.Str("at", word(f.CreatedAt))
-	o.Opt("baseArtifactHash", word(f.Base))
-	return o.Bytes()
+// An offered says which artifact was offered. Its text is shown only when it is asked for: it is that of a peer.
+type offered struct {
+	Hash  string `json:"artifactHash"`
+	Kind  string `json:"kind,omitempty"`
+	By    string `json:"by"`
+	Entry int    `json:"entry"`
+	At    string `json:"at"`
+	Base  string `json:"baseArtifactHash,omitempty"` // the artifact that it answers
+}
+
+func offeredView(f *negotiation.Offered) *offered {
+	return &offered{f.Hash, word(f.Kind), name(f.By), f.Index, word(f.CreatedAt), word(f.Base)}
 }
 
 // turn is what an agent can do now, as calls that lack at most an artifact; "" when it is the turn of others. Where a tool is not
@@ -139,19 +168,31 @@ func (v *server) turn(id string, s *negotiation.Standing, own address.Instance) 
 	return ""
 }
 
-// judgement says of an entry what there is to say.
-func judgement(j negotiation.Judgement) []byte {
-	var o canonjson.Object
-	o.Int("entry", int64(j.Index))
-	o.Str("by", name(j.By))
-	o.Str("code", j.Code)
-	o.Str("why", termsafe.Cut(printable(j.Why), maxWord))
-	o.Bool("counts", j.Counts)
-	return o.Bytes()
+// A judgement is what there is to say of an entry.
+type judgement struct {
+	Entry  int    `json:"entry"`
+	By     string `json:"by"`
+	Code   string `json:"code"`
+	Why    string `json:"why"`
+	Counts bool   `json:"counts"`
+}
+
+func judgementView(j negotiation.Judgement) judgement {
+	return judgement{j.Index, name(j.By), j.Code, termsafe.Cut(printable(j.Why), maxWord), j.Counts}
+}
+
+// A shownArtifact is what was offered: as it is where one answer takes it, else its text in slices.
+type shownArtifact struct {
+	ID       string          `json:"negotiationId"`
+	Offer    *offered        `json:"offer"`
+	Note     string          `json:"note"`
+	Artifact json.RawMessage `json:"artifact,omitempty"`
+	*textSlice
+	More string `json:"more,omitempty"` // how to read on
 }
 
 // artifact shows what was offered: as it is where one answer takes it, else its text in slices.
-func (c *call) artifact(ctx context.Context, id string) (*canonjson.Object, error) {
+func (c *call) artifact(ctx context.Context, id string) (any, error) {
 	n := c.deals().Negotiations()
 	s, err := n.Status(ctx, id, now())
 	if err != nil {
@@ -172,30 +213,25 @@ func (c *call) artifact(ctx context.Context, id string) (*canonjson.Object, erro
 		return nil, err
 	}
 	raw, _ := canonjson.Get(e.Body, "artifact")
-	whole := func() *canonjson.Object {
-		var o canonjson.Object
-		o.Str("negotiationId", word(id))
-		o.Raw("offer", offered(of))
-		o.Str("note", peerNote)
-		return &o
+	head := shownArtifact{ID: word(id), Offer: offeredView(of), Note: peerNote}
+	whole := head
+	if whole.Artifact = raw; fits(whole) {
+		return whole, nil
 	}
-	o := whole()
-	o.Raw("artifact", raw)
-	if wire.Fits(o.Bytes()) {
-		return o, nil
-	}
-	o, _ = slice(string(raw), c.count("offset", 0, len(raw)), whole, func(o *canonjson.Object, end int) {
-		if end < len(raw) {
-			o.Str("more", `there is more: call again with "offset" set to the value of "nextOffset"`)
+	o, _ := slice(string(raw), c.count("offset", 0, len(raw)), func(part *textSlice) any {
+		o := head
+		if o.textSlice = part; part.NextOffset > 0 {
+			o.More = `there is more: call again with "offset" set to the value of "nextOffset"`
 		}
+		return o
 	})
 	return o, nil
 }
 
 // journal lists the entries. One that is broken is named behind those before it.
-func (c *call) journal(ctx context.Context, id string) (*canonjson.Object, error) {
+func (c *call) journal(ctx context.Context, id string) (any, error) {
 	j := c.deals().Negotiations().Journal()
-	var rows []row
+	var rows []row[json.RawMessage]
 	var bad *journal.Fault
 	for e, err := range j.Read(ctx, id) {
 		if fault, ok := errors.AsType[*journal.Fault](err); ok {
@@ -206,7 +242,7 @@ func (c *call) journal(ctx context.Context, id string) (*canonjson.Object, error
 			return nil, err
 		}
 		at := e.At
-		rows = append(rows, row{key: rowKey(e.Sequence), id: e.ID, make: func() ([]byte, error) {
+		rows = append(rows, row[json.RawMessage]{key: rowKey(e.Sequence), id: e.ID, make: func() (json.RawMessage, error) {
 			e, err := j.Entry(ctx, id, at)
 			if err != nil {
 				return nil, err
@@ -219,77 +255,112 @@ func (c *call) journal(ctx context.Context, id string) (*canonjson.Object, error
 			return nil, err
 		}
 	}
-	var o canonjson.Object
-	o.Str("negotiationId", word(id))
-	o.Str("note", peerNote)
-	if bad != nil {
-		o.Raw("bad", fault(bad))
-	}
-	return c.page(&o, "entries", `"show":"artifact" shows what was offered in slices`, rows)
+	return answerPage(c, `"show":"artifact" shows what was offered in slices`, rows, func(p page[json.RawMessage]) any {
+		return shownJournal{word(id), peerNote, faultOf(bad), p.rows, p.pageTail}
+	})
 }
 
-func fault(f *journal.Fault) []byte {
-	var o canonjson.Object
-	o.Int("entry", int64(f.Index))
-	o.Str("rule", f.Rule)
-	o.Str("why", termsafe.Cut(printable(f.Why), maxError))
-	return o.Bytes()
+// A shownJournal is a page of the journal of a negotiation.
+type shownJournal struct {
+	ID      string            `json:"negotiationId"`
+	Note    string            `json:"note"`
+	Bad     *fault            `json:"bad,omitempty"` // the first entry that is not valid; it is behind those that are listed
+	Entries []json.RawMessage `json:"entries"`       // as they are stored
+	pageTail
+}
+
+// A fault is an entry that is not valid.
+type fault struct {
+	Entry int    `json:"entry"`
+	Rule  string `json:"rule"`
+	Why   string `json:"why"`
+}
+
+func faultOf(f *journal.Fault) *fault {
+	if f == nil {
+		return nil
+	}
+	return &fault{f.Index, f.Rule, termsafe.Cut(printable(f.Why), maxError)}
 }
 
 // dossier shows what has to be understood before one decides, and how far the decision can be relied on.
-func (c *call) dossier(ctx context.Context, id string) (*canonjson.Object, error) {
+func (c *call) dossier(ctx context.Context, id string) (any, error) {
 	v, err := c.deals().View(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Str("negotiationId", word(id))
-	o.Str("dossierHash", v.DossierHash)
-	o.Str("scope", word(v.Dossier.Scope))
-	o.Opt("artifactHash", v.Dossier.Artifact)
-	o.Raw("confiance", confidence(v.Confidence))
-	rows := numbered(v.Dossier.Items, func(i declaration.Item) string { return i.Subject }, declaration.Item.JSON)
-	return c.page(&o, "items", "it is too long to be shown", rows)
+	head := shownDossier{ID: word(id), Hash: v.DossierHash, Scope: word(v.Dossier.Scope), Artifact: v.Dossier.Artifact, Confidence: confidence(v.Confidence)}
+	rows := numbered(v.Dossier.Items, func(i declaration.Item) string { return i.Subject }, func(i declaration.Item) json.RawMessage { return i.JSON() })
+	return answerPage(c, "it is too long to be shown", rows, func(p page[json.RawMessage]) any {
+		o := head
+		o.Items, o.pageTail = p.rows, p.pageTail
+		return o
+	})
+}
+
+// A shownDossier is what has to be understood before one decides.
+type shownDossier struct {
+	ID         string            `json:"negotiationId"`
+	Hash       string            `json:"dossierHash"`
+	Scope      string            `json:"scope"`
+	Artifact   string            `json:"artifactHash,omitempty"`
+	Confidence any               `json:"confiance"` // how far the decision can be relied on: as of confiance, of long lists their number
+	Items      []json.RawMessage `json:"items"`     // as they are hashed
+	pageTail
+}
+
+// A shortConfidence is how far a decision can be relied on, where the lists are too long.
+type shortConfidence struct {
+	Level       string   `json:"postureConfiance"`
+	Reasons     []string `json:"reasons"`
+	Missing     int      `json:"missingAttestationsInAll"`
+	Stale       int      `json:"staleAttestationsInAll"`
+	Disclosed   int      `json:"disclosedConflictsInAll"`
+	Undisclosed int      `json:"undisclosedConflictsInAll"`
 }
 
 // confidence is how far a decision can be relied on; of long lists, how many there are.
-func confidence(c declaration.Confidence) []byte {
-	if whole := c.JSON(); len(whole) < maxError {
+func confidence(c declaration.Confidence) any {
+	if whole := c.View(); len(render.JSON(whole)) < maxError {
 		return whole
 	}
-	var o canonjson.Object
-	o.Str("postureConfiance", c.Level)
-	o.Strs("reasons", c.Reasons)
-	o.Int("missingAttestationsInAll", int64(len(c.Missing)))
-	o.Int("staleAttestationsInAll", int64(len(c.Stale)))
-	o.Int("disclosedConflictsInAll", int64(len(c.Disclosed)))
-	o.Int("undisclosedConflictsInAll", int64(len(c.Undisclosed)))
-	return o.Bytes()
+	return shortConfidence{c.Level, render.List(c.Reasons), len(c.Missing), len(c.Stale), len(c.Disclosed), len(c.Undisclosed)}
 }
 
 // verified reads everything and believes nothing but signatures. What is wrong is no error of the call.
-func (c *call) verified(ctx context.Context, id string) (*canonjson.Object, error) {
+func (c *call) verified(ctx context.Context, id string) (any, error) {
 	v, err := c.deals().Negotiations().Verify(ctx, id, now())
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Str("negotiationId", word(id))
-	o.Bool("ok", v.OK())
-	o.Str("state", string(v.Standing.State))
-	o.Int("entries", int64(v.Report.Entries))
-	o.Int("linked", int64(v.Report.Linked))
-	o.Int("sealed", int64(v.Report.Sealed))
-	if v.Report.Bad != nil {
-		o.Raw("bad", fault(v.Report.Bad))
+	r := v.Report
+	head := shownVerdict{
+		ID: word(id), OK: v.OK(), State: v.Standing.State, Entries: r.Entries, Linked: r.Linked, Sealed: r.Sealed, Bad: faultOf(r.Bad),
+		Unknown: render.List(v.Untold), Problems: termsafe.Cut(printable(strings.Join(v.Problems, "; ")), maxError),
 	}
 	if v.Artifact != nil {
-		o.Str("artifact", termsafe.Cut(printable(v.Artifact.Error()), maxError))
+		head.Artifact = termsafe.Cut(printable(v.Artifact.Error()), maxError)
 	}
-	if len(v.Problems) > 0 {
-		o.Str("problems", termsafe.Cut(printable(strings.Join(v.Problems, "; ")), maxError))
-	}
-	o.Strs("unknown", v.Untold)
-	rows := numbered(v.Entries, func(j negotiation.Judgement) string { return j.ID }, judgement)
-	return c.page(&o, "judged", "it is too long to be shown", rows)
+	rows := numbered(v.Entries, func(j negotiation.Judgement) string { return j.ID }, judgementView)
+	return answerPage(c, "it is too long to be shown", rows, func(p page[judgement]) any {
+		o := head
+		o.Judged, o.pageTail = p.rows, p.pageTail
+		return o
+	})
+}
+
+// A shownVerdict is what a verification found.
+type shownVerdict struct {
+	ID       string            `json:"negotiationId"`
+	OK       bool              `json:"ok"`
+	State    negotiation.State `json:"state"`
+	Entries  int               `json:"entries"`
+	Linked   int               `json:"linked"` // entries linked to the one before
+	Sealed   int               `json:"sealed"` // entries signed by their writer
+	Bad      *fault            `json:"bad,omitempty"`
+	Artifact string            `json:"artifact,omitempty"` // what is wrong with the file of the agreed artifact
+	Problems string            `json:"problems,omitempty"` // what else is wrong
+	Unknown  []string          `json:"unknown"`            // what these files cannot prove
+	Judged   []judgement       `json:"judged"`             // entries of which there is something to say
+	pageTail
 }

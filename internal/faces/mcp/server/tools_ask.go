@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"tutti/internal/app/full"
@@ -25,7 +24,7 @@ var askTool = tool{
 }
 
 // ask puts a question to the user of the agent, and with wait brings the answer.
-func ask(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func ask(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	question, err := c.need("question")
 	if err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func ask(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object
 	if m.Answer == nil {
 		asked.Next = "the answer comes as mail"
 	}
-	return object(asked)
+	return asked, nil
 }
 
 // awaitAnswer waits for the answer to a question. That none comes is no error: the question is asked.
@@ -71,17 +70,4 @@ func (c *call) awaitAnswer(ctx context.Context, own *identity.Speaker, m *escala
 		c.log("ask: " + withHint(err)) // the answer is shown a second time, as mail
 	}
 	return m
-}
-
-// object is a result as the members of an answer.
-func object(result any) (*canonjson.Object, error) {
-	raw, err := json.Marshal(result)
-	if err != nil {
-		return nil, err
-	}
-	var o canonjson.Object
-	for name, value := range canonjson.Members(raw) {
-		o.Raw(name, value)
-	}
-	return &o, nil
 }

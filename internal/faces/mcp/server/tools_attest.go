@@ -2,17 +2,16 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"tutti/internal/bus/registry"
-	"tutti/internal/core/canonjson"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/agreement"
 )
 
 // attest says in the name of this connection that it has understood a dossier: in the journal of a negotiation, or in an
 // envelope, which is the caller's to deliver.
-func attest(ctx context.Context, c *call) (*canonjson.Object, error) {
+func attest(ctx context.Context, c *call) (any, error) {
 	a, warning, err := c.act(ctx)
 	if err != nil {
 		return nil, err
@@ -37,17 +36,21 @@ func attest(ctx context.Context, c *call) (*canonjson.Object, error) {
 		if err != nil {
 			return nil, err
 		}
-		return entry(e, warning), nil
+		return entered(e, warning), nil
 	}
 	raw, err := t.Message(now())
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Raw("envelope", raw)
-	o.Opt("warning", warning)
-	if !wire.Fits(o.Bytes()) {
+	o := attestation{raw, warning}
+	if !fits(o) {
 		return nil, c.refuse("give shorter ids", "the envelope has %d bytes, more than one answer takes", len(raw))
 	}
-	return &o, nil
+	return o, nil
+}
+
+// An attestation is a signed envelope that the caller delivers.
+type attestation struct {
+	Envelope json.RawMessage `json:"envelope"`
+	Warning  string          `json:"warning,omitempty"` // about a private key that came with the call
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -36,7 +37,7 @@ var (
 
 // blockageRaise writes down what blocks the agent of this connection, or a subagent of it. Beside its declared arguments it takes on:
 // the agents that could help.
-func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
+func blockageRaise(ctx context.Context, c *call) (any, error) {
 	who, err := c.actor(ctx, c.bus, address.Instance(c.text("instance")))
 	if err != nil {
 		return nil, err
@@ -63,51 +64,69 @@ func blockageRaise(ctx context.Context, c *call) (*canonjson.Object, error) {
 	}
 	o := blockage(made)
 	if err := full.TellBlocker(ctx, c.office, who, made); err != nil {
-		o.Str("remark", "the blocker is recorded, but mail to some of the agents that could help failed: "+termsafe.Cut(err.Error(), maxWord))
+		o.Remark = "the blocker is recorded, but mail to some of the agents that could help failed: " + termsafe.Cut(err.Error(), maxWord)
 	}
 	if replaced != nil && replaced.Reason != made.Reason {
-		o.Str("warning", "this takes the place of what blocked you until now: "+termsafe.Cut(replaced.Reason, maxWord))
+		o.Warning = "this takes the place of what blocked you until now: " + termsafe.Cut(replaced.Reason, maxWord)
 	}
 	return o, nil
 }
 
-// blockage is an answer with one record. Others may have put many members into it.
-func blockage(b *blocker.Blockage) *canonjson.Object {
-	var o canonjson.Object
-	orBrief(&o, "blockage", b.Raw, "", func(short *canonjson.Object) {
-		short.Str("instance", name(b.Instance))
-		short.Str("scope", termsafe.Cut(b.Scope, maxWord))
-		short.Str("reason", termsafe.Cut(b.Reason, maxWord))
-		short.Str("raisedAt", termsafe.Cut(b.RaisedAt, maxWord))
-		short.Opt("resolvedAt", termsafe.Cut(b.ResolvedAt, maxWord))
-		short.Opt("resolvedBy", termsafe.Cut(b.ResolvedBy, maxWord))
-	})
-	return &o
+// A blockageAnswer is an answer with one blocker.
+type blockageAnswer struct {
+	Blockage json.RawMessage `json:"blockage"` // as it is stored; a too long one is shortened
+	Remark   string          `json:"remark,omitempty"`
+	Warning  string          `json:"warning,omitempty"` // what it takes the place of
+}
+
+// A shortBlockage is a blocker into which others have put many members.
+type shortBlockage struct {
+	Instance   string `json:"instance"`
+	Scope      string `json:"scope"`
+	Reason     string `json:"reason"`
+	RaisedAt   string `json:"raisedAt"`
+	ResolvedAt string `json:"resolvedAt,omitempty"`
+	ResolvedBy string `json:"resolvedBy,omitempty"`
+}
+
+func blockage(b *blocker.Blockage) *blockageAnswer {
+	cut := func(s string) string { return termsafe.Cut(s, maxWord) }
+	short := shortBlockage{name(b.Instance), cut(b.Scope), cut(b.Reason), cut(b.RaisedAt), cut(b.ResolvedAt), cut(b.ResolvedBy)}
+	return &blockageAnswer{Blockage: orBrief(b.Raw, func(raw json.RawMessage) any { return blockageAnswer{Blockage: raw} }, short)}
+}
+
+// blockages are a page of blockers.
+type blockages struct {
+	Unreadable string            `json:"unreadable,omitempty"`
+	Blockages  []json.RawMessage `json:"blockages"` // as they are stored
+	pageTail
 }
 
 // blockageList lists who is blocked.
-func blockageList(ctx context.Context, c *call) (*canonjson.Object, error) {
+func blockageList(ctx context.Context, c *call) (any, error) {
 	active, _ := canonjson.Bool(c.raw("active"))
 	all, problems, err := blocker.New(c.Store).List(ctx, blocker.Filter{Active: active, Scope: c.text("scope")})
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]row, len(all))
+	rows := make([]row[json.RawMessage], len(all))
 	for n, b := range all {
-		rows[n] = row{
+		rows[n] = row[json.RawMessage]{
 			key: b.RaisedAt + " " + string(b.Instance), id: string(b.Instance),
-			make: func() ([]byte, error) { return b.Raw, nil },
+			make: func() (json.RawMessage, error) { return b.Raw, nil },
 		}
 	}
-	var o canonjson.Object
+	unreadable := ""
 	if len(problems) > 0 {
-		o.Str("unreadable", fmt.Sprintf("%d records cannot be read", len(problems)))
+		unreadable = fmt.Sprintf("%d records cannot be read", len(problems))
 	}
-	return c.page(&o, "blockages", "its record is too long to be shown; tutti blockage list prints it on a command line", rows)
+	return answerPage(c, "its record is too long to be shown; tutti blockage list prints it on a command line", rows, func(p page[json.RawMessage]) any {
+		return blockages{unreadable, p.rows, p.pageTail}
+	})
 }
 
 // blockageResolve says that an agent can go on. Anybody may help anybody; who has helped is this agent.
-func blockageResolve(ctx context.Context, c *call) (*canonjson.Object, error) {
+func blockageResolve(ctx context.Context, c *call) (any, error) {
 	own, err := c.actor(ctx, c.bus, address.Instance(c.text("by")))
 	if err != nil {
 		return nil, err

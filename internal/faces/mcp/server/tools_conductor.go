@@ -13,7 +13,6 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/conductor"
 	"tutti/internal/sessions/tracker"
 )
@@ -38,16 +37,41 @@ func (c *call) where() (conductor.Where, error) {
 }
 
 // resolution answers with who conducts, and as many candidates as one answer takes.
-func (c *call) resolution(r *conductor.Resolution) (*canonjson.Object, error) {
-	o := r.Head()
-	r.Tail(o)
-	all := numbered(r.Candidates, func(k conductor.Candidate) string { return string(k.SessionID) }, func(k conductor.Candidate) []byte { return k.JSON() })
-	l := c.paged("candidates", "its record is too long to be shown")
+func (c *call) resolution(r *conductor.Resolution) (any, error) {
+	v := r.View()
+	rows := make([]row[conductor.CandidateView], len(v.Candidates))
+	for n, one := range v.Candidates {
+		rows[n] = row[conductor.CandidateView]{key: rowKey(n), id: string(r.Candidates[n].SessionID), make: func() (conductor.CandidateView, error) { return one, nil }}
+	}
+	l := c.paged("its record is too long to be shown")
 	l.more = "h2a_conductor"
-	return o, l.fill(o, all)
+	return fill(l, rows, func(p page[conductor.CandidateView]) any {
+		a := conducts{v.Workspace, v.Conductor, v.ClaimedBy, v.Live, v.Since, v.Signed, nil, p.rows, p.omissions, p.Left, p.More}
+		if p.pageNext.Next != "" {
+			a.Next = p.pageNext.Next
+		} else if len(v.Next) > 0 {
+			a.Next = v.Next
+		}
+		return a
+	})
 }
 
-func conductorNow(ctx context.Context, c *call) (*canonjson.Object, error) {
+// A conducts says who conducts a workspace.
+type conducts struct {
+	Workspace  string                    `json:"workspaceId"`
+	Conductor  *address.Instance         `json:"conductor"` // null: no agent conducts
+	ClaimedBy  *address.Instance         `json:"claimedBy"` // null where it conducts by its role, or no agent conducts
+	Live       bool                      `json:"live"`      // there is a candidate
+	Since      string                    `json:"since,omitempty"`
+	Signed     *bool                     `json:"signed,omitempty"`
+	Next       any                       `json:"next,omitempty"` // the agents that follow; where there are more candidates, the cursor of the next page
+	Candidates []conductor.CandidateView `json:"candidates"`
+	omissions
+	Left int    `json:"left,omitempty"` // candidates that follow
+	More string `json:"more,omitempty"` // what to call
+}
+
+func conductorNow(ctx context.Context, c *call) (any, error) {
 	where, err := c.where()
 	if err != nil {
 		return nil, err
@@ -59,16 +83,16 @@ func conductorNow(ctx context.Context, c *call) (*canonjson.Object, error) {
 	return c.resolution(r)
 }
 
-func conductorClaim(ctx context.Context, c *call) (*canonjson.Object, error) {
+func conductorClaim(ctx context.Context, c *call) (any, error) {
 	return c.sit(ctx, (*conductor.Service).Claim)
 }
 
-func conductorRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
+func conductorRelease(ctx context.Context, c *call) (any, error) {
 	return c.sit(ctx, (*conductor.Service).Release)
 }
 
 // sit takes or gives up the seat in the name of this connection.
-func (c *call) sit(ctx context.Context, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) (*canonjson.Object, error) {
+func (c *call) sit(ctx context.Context, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) (any, error) {
 	who, err := c.actor(ctx, c.bus, address.Instance(c.text("instance")))
 	if err != nil {
 		return nil, err
@@ -125,24 +149,20 @@ func (c *call) advice(ctx context.Context) (*conductor.Check, error) {
 	return conductor.Advise(id, r, act), ctx.Err()
 }
 
-func conductorCheck(ctx context.Context, c *call) (*canonjson.Object, error) {
+func conductorCheck(ctx context.Context, c *call) (any, error) {
 	check, err := c.advice(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return shorter(&check.Activity, check.JSON), nil
+	return shorter(&check.Activity, func() any { return check.View() }), nil
 }
 
 // shorter makes an object with as many stalled items as one answer takes; what is left out is counted.
-func shorter(a *conductor.Activity, write func() []byte) *canonjson.Object {
+func shorter(a *conductor.Activity, view func() any) any {
 	for {
-		raw := write()
-		if len(a.Stalled) == 0 || wire.Fits(raw) {
-			var o canonjson.Object
-			for name, value := range canonjson.Members(raw) {
-				o.Raw(name, value)
-			}
-			return &o
+		o := view()
+		if len(a.Stalled) == 0 || fits(o) {
+			return o
 		}
 		half := len(a.Stalled) / 2
 		a.More += len(a.Stalled) - half
@@ -150,12 +170,12 @@ func shorter(a *conductor.Activity, write func() []byte) *canonjson.Object {
 	}
 }
 
-func conductorLaunch(ctx context.Context, c *call) (*canonjson.Object, error) {
+func conductorLaunch(ctx context.Context, c *call) (any, error) {
 	check, err := c.advice(ctx)
 	if err != nil {
 		return nil, err
 	}
-	shorter(&check.Activity, check.JSON)
+	shorter(&check.Activity, func() any { return check.View() })
 	l := conductor.Launch{Check: check, Remote: address.Instance(c.text("remote")), Leases: c.Store, Holder: "mcp-serve " + strconv.Itoa(c.pid)}
 	l.Confirm, _ = canonjson.Bool(c.raw("confirm"))
 	if l.Remote != "" {
@@ -181,7 +201,7 @@ func conductorLaunch(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return shorter(&check.Activity, o.JSON), nil
+	return shorter(&check.Activity, func() any { return o.View() }), nil
 }
 
 // forsake releases what an agent claimed for a session that is gone.

@@ -133,20 +133,27 @@ func (c *call) tellMatter(ctx context.Context, by address.Instance, negotiation,
 }
 
 // conflictPosture lists how everybody stands.
-func conflictPosture(ctx context.Context, c *call) (*canonjson.Object, error) {
+func conflictPosture(ctx context.Context, c *call) (any, error) {
 	id := c.text("negotiationId")
 	v, err := c.deals().View(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Str("negotiationId", word(id))
-	rows := numbered(v.Postures, func(p declaration.Posture) string { return p.Subject }, declaration.Posture.JSON)
-	return c.page(&o, "postures", "its declaration is too long to be shown; tutti_negotiation with show journal names the entry", rows)
+	rows := numbered(v.Postures, func(p declaration.Posture) string { return p.Subject }, declaration.Posture.View)
+	return answerPage(c, "its declaration is too long to be shown; tutti_negotiation with show journal names the entry", rows, func(p page[declaration.PostureView]) any {
+		return postures{word(id), p.rows, p.pageTail}
+	})
+}
+
+// postures are a page of postures.
+type postures struct {
+	ID       string                    `json:"negotiationId"`
+	Postures []declaration.PostureView `json:"postures"`
+	pageTail
 }
 
 // escalate adds an escalation to a journal.
-func escalate(ctx context.Context, c *call) (*canonjson.Object, error) {
+func escalate(ctx context.Context, c *call) (any, error) {
 	a, warning, err := c.act(ctx)
 	if err != nil {
 		return nil, err
@@ -160,13 +167,11 @@ func escalate(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := entry(e, warning)
+	o := entered(e, warning)
 	told, err := c.tellMatter(ctx, a.By, id, e.ID)
 	if err != nil {
 		c.log("escalate: " + withHint(err)) // it stands in the journal
 	}
-	if len(told) > 0 {
-		o.Strs("told", told)
-	}
+	o.Told = told
 	return o, nil
 }

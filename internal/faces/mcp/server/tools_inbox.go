@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,18 +10,18 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/members"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
 	"tutti/internal/store"
 )
 
 // inbox is the mailbox tool of older programs: it reads anybody's, puts into anybody's, and takes out of one's own.
-func inbox(ctx context.Context, c *call) (*canonjson.Object, error) {
+func inbox(ctx context.Context, c *call) (any, error) {
 	action := c.text("action")
 	if action == "put" || action == "pop" {
 		if err := halt.Check(c.tool + " " + action); err != nil {
@@ -45,42 +46,68 @@ func inbox(ctx context.Context, c *call) (*canonjson.Object, error) {
 const tooLong = "tutti_read shows its text in slices, tutti_ack puts it away"
 
 // inboxRead lists whole envelopes, as they were written one after the other.
-func (c *call) inboxRead(ctx context.Context, who address.Instance) (*canonjson.Object, error) {
+func (c *call) inboxRead(ctx context.Context, who address.Instance) (any, error) {
 	found, unfit, err := c.Mail.List(ctx, who, mailbox.Query{Exact: true, Brief: true})
 	if err != nil {
 		return nil, err
 	}
-	worth := map[string]*mail.Item{}
+	words := map[string]string{}
 	withheld := 0
-	rows := make([]row, len(found))
+	rows := make([]row[json.RawMessage], len(found))
 	for n, m := range found {
-		rows[n] = row{key: orderKey(m), id: m.ID, make: func() ([]byte, error) {
+		rows[n] = row[json.RawMessage]{key: orderKey(m), id: m.ID, make: func() (json.RawMessage, error) {
 			item, err := c.item(ctx, who, m)
-			if item == nil || err != nil {
+			if item == nil && err == nil {
+				err = errLeftOut
+			}
+			if err != nil {
 				return nil, err
 			}
 			if c.office.Withholds(item) != "" {
 				withheld++
-				return nil, nil
+				return nil, errLeftOut
 			}
-			worth[m.ID] = item
-			return canonjson.Compact(item.Envelope.Raw), nil
+			words[m.ID] = item.Verdict.Said()
+			return item.Envelope.Raw, nil
 		}}
 	}
-	var o canonjson.Object
-	l := c.paged("envelopes", tooLong)
-	return &o, l.fillWith(&o, rows, func(o *canonjson.Object, ids []string) {
-		if len(ids) > 0 {
-			o.Raw("verification", wordsOf(ids, worth))
-			o.Str("note", peerNote)
+	return answerPage(c, tooLong, rows, func(p page[json.RawMessage]) any {
+		o := envelopes{Envelopes: p.rows, omissions: p.omissions, Unfit: len(unfit), Withheld: withheld, pageNext: p.pageNext}
+		if len(p.ids) > 0 {
+			o.Verification, o.Note = wordsOf(p.ids, words), peerNote
 		}
-		if len(unfit) > 0 {
-			o.Int("unfit", int64(len(unfit)))
-		}
-		if withheld > 0 {
-			o.Int("withheld", int64(withheld)) // by the user's settings
-		}
+		return o
 	})
+}
+
+// envelopes are a page of a mailbox.
+type envelopes struct {
+	Envelopes []json.RawMessage `json:"envelopes"` // as they are stored
+	omissions
+	Verification json.RawMessage `json:"verification,omitempty"` // by id: what the signatures are worth
+	Note         string          `json:"note,omitempty"`
+	Unfit        int             `json:"unfit,omitempty"`    // files that are not messages
+	Withheld     int             `json:"withheld,omitempty"` // messages that the user's settings withhold
+	pageNext
+}
+
+// A putEnvelope is what became of an envelope.
+type putEnvelope struct {
+	OK            bool   `json:"ok"`
+	ID            string `json:"envelopeId"`
+	Live          bool   `json:"recipientLive"`
+	Sessions      int    `json:"freshSessions"` // live sessions of the recipient
+	Resolution    string `json:"resolution"`    // what the address was found to mean
+	LiveCandidate string `json:"liveCandidate,omitempty"`
+	Reason        string `json:"reason,omitempty"`
+	Dormant       bool   `json:"dormant,omitempty"` // the recipient is not live
+}
+
+// A popped is an envelope that was taken out of a mailbox.
+type popped struct {
+	Envelope     json.RawMessage `json:"envelope"`
+	Verification string          `json:"verification"` // what its signatures are worth
+	Note         string          `json:"note"`
 }
 
 // orderKey is the place of a message: by when it was written, then by name.
@@ -122,16 +149,16 @@ func (c *call) let(ctx context.Context, reader address.Instance, m *mailbox.Mess
 const withheldHint = "that is a setting of your user: ask there if you need it"
 
 // wordsOf is what the signatures of the messages on a page are worth.
-func wordsOf(ids []string, worth map[string]*mail.Item) []byte {
-	var o canonjson.Object
+func wordsOf(ids []string, words map[string]string) []byte {
+	var o canonjson.Object // in the order of the page
 	for _, id := range ids {
-		o.Str(id, worth[id].Verdict.Said())
+		o.Str(id, words[id])
 	}
 	return o.Bytes()
 }
 
 // inboxPut stores an envelope in the mailbox of exactly that address, in the name of this connection.
-func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Object, error) {
+func (c *call) inboxPut(ctx context.Context, to address.Instance) (any, error) {
 	raw := c.raw("envelope")
 	if raw == nil {
 		return nil, c.missing("envelope")
@@ -161,13 +188,8 @@ func (c *call) inboxPut(ctx context.Context, to address.Instance) (*canonjson.Ob
 		return nil, err
 	}
 	c.deposited(c.bus, from, &r)
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("envelopeId", r.ID)
-	o.Bool("recipientLive", r.Live > 0)
-	o.Int("freshSessions", int64(r.Live))
-	r.Members(&o)
-	return &o, nil
+	d := r.Decision
+	return putEnvelope{true, r.ID, r.Live > 0, r.Live, string(d.Kind), string(d.LiveCandidate), d.Reason, d.Kind == members.DeliverDormant}, nil
 }
 
 // ownSignature refuses an envelope that brings signatures among which there is none by the key in the ring: it would be stored
@@ -189,7 +211,7 @@ func (c *call) ownSignature(whole []byte, from address.Instance) error {
 }
 
 // inboxPop takes a message out of a mailbox of one's own and answers with it.
-func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.Object, error) {
+func (c *call) inboxPop(ctx context.Context, who address.Instance) (any, error) {
 	id := c.text("envelopeId")
 	if id == "" {
 		return nil, c.missing("envelopeId")
@@ -215,11 +237,8 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Raw("envelope", m.Envelope.Raw)
-	o.Str("verification", item.Verdict.Said())
-	o.Str("note", peerNote)
-	if !wire.Fits(o.Bytes()) {
+	o := popped{m.Envelope.Raw, item.Verdict.Said(), peerNote}
+	if !fits(o) {
 		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", termsafe.Cut(id, maxWord), m.Size)
 	}
 	if err := ctx.Err(); err != nil {
@@ -235,7 +254,7 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (*canonjson.O
 	c.whenSent(func() error {
 		return c.office.Shown(context.WithoutCancel(ctx), r, &mail.Taken{Items: []mail.Item{*item}})
 	})
-	return &o, nil
+	return o, nil
 }
 
 // mayTake refuses mailboxes that are not those of the instance: its own, those of its subagents, and the aliases it owns.

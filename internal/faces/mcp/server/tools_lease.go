@@ -9,6 +9,7 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/halt"
@@ -62,7 +63,7 @@ func (c *call) paths() ([]string, error) {
 	return all, nil
 }
 
-func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
+func leaseTake(ctx context.Context, c *call) (any, error) {
 	paths, err := c.paths()
 	if err != nil {
 		return nil, err
@@ -105,12 +106,12 @@ func leaseTake(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.leases(all)
-	if len(elsewhere) > 0 && err == nil {
+	warning := ""
+	if len(elsewhere) > 0 {
 		l := elsewhere[0]
-		o.Str("warning", name(l.Holder)+" has reserved the same in another worktree: "+word(l.Path)+"; agree on who changes it")
+		warning = name(l.Holder) + " has reserved the same in another worktree: " + word(l.Path) + "; agree on who changes it"
 	}
-	return o, err
+	return c.leases(all, warning)
 }
 
 // leaseDesk keeps leases, and tells in somebody's name what has ended.
@@ -123,12 +124,26 @@ func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Reservati
 }
 
 // leases answers with leases, as many as one answer takes.
-func (c *call) leases(all []*reservation.Lease) (*canonjson.Object, error) {
-	rows := numbered(all, func(l *reservation.Lease) string { return termsafe.Cut(l.Path, maxWord) }, (*reservation.Lease).JSON)
-	return c.page(new(canonjson.Object), "leases", "its path is too long to be shown", rows)
+func (c *call) leases(all []*reservation.Lease, warning string) (any, error) {
+	rows := numbered(all, func(l *reservation.Lease) string { return termsafe.Cut(l.Path, maxWord) }, (*reservation.Lease).View)
+	return answerPage(c, "its path is too long to be shown", rows, func(p page[reservation.View]) any { return reserved{p.rows, p.pageTail, warning} })
 }
 
-func leaseList(ctx context.Context, c *call) (*canonjson.Object, error) {
+// A reserved is a page of reservations.
+type reserved struct {
+	Leases []reservation.View `json:"leases"`
+	pageTail
+	Warning string `json:"warning,omitempty"` // about the same file in another worktree
+}
+
+// A released says which reservations were released.
+type released struct {
+	OK       bool     `json:"ok"`
+	Released []string `json:"released"` // the first paths
+	Count    int      `json:"count"`    // of all
+}
+
+func leaseList(ctx context.Context, c *call) (any, error) {
 	paths, err := c.paths()
 	if err != nil {
 		return nil, err
@@ -137,10 +152,10 @@ func leaseList(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.leases(slices.DeleteFunc(all, func(l *reservation.Lease) bool { return len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) }))
+	return c.leases(slices.DeleteFunc(all, func(l *reservation.Lease) bool { return len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) }), "")
 }
 
-func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
+func leaseRelease(ctx context.Context, c *call) (any, error) {
 	paths, err := c.paths()
 	if err != nil {
 		return nil, err
@@ -181,11 +196,7 @@ func leaseRelease(ctx context.Context, c *call) (*canonjson.Object, error) {
 		}
 		gone = append(gone, termsafe.Cut(path, maxWord))
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Strs("released", gone[:min(len(gone), 30)])
-	o.Int("count", int64(len(gone)))
-	return &o, nil
+	return released{true, render.List(gone[:min(len(gone), 30)]), len(gone)}, nil
 }
 
 // watchLeases looks from time to time for leases that have ended, and tells.

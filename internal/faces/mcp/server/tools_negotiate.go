@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,9 +14,9 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
@@ -75,8 +76,8 @@ var offerProps = []prop{
 const anything = `{}`
 
 // writes is the function of a tool that adds one entry to a negotiation in the name of its instance.
-func writes(write func(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error)) func(context.Context, *call) (*canonjson.Object, error) {
-	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
+func writes(write func(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.Entry, error)) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
 		a, warning, err := c.act(ctx)
 		if err != nil {
 			return nil, err
@@ -85,7 +86,7 @@ func writes(write func(ctx context.Context, c *call, id string, a negotiation.Ac
 		if err != nil {
 			return nil, err
 		}
-		return entry(e, warning), nil
+		return entered(e, warning), nil
 	}
 }
 
@@ -125,7 +126,7 @@ func (c *call) key(i address.Instance) (k *signature.Private, warning string, er
 }
 
 // openNegotiation begins one. The opener seals its terms; under h2a the first entry that is written holds them.
-func openNegotiation(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func openNegotiation(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	a := negotiation.Act{By: own.Instance}
 	if !strings.HasPrefix(c.tool, "h2a_") {
 		var err error
@@ -137,38 +138,41 @@ func openNegotiation(ctx context.Context, c *call, own *identity.Speaker) (*cano
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	record(&o, r)
-	return &o, nil
+	o := recorded{}
+	o.Record = record(r, func(raw json.RawMessage) any { return recorded{raw} })
+	return o, nil
 }
 
-// record adds a record, or if it is too long what changes in it.
-func record(o *canonjson.Object, r *negotiation.Record) {
-	orBrief(o, "record", r.Raw, "", func(brief *canonjson.Object) {
-		brief.Str("id", word(r.ID))
-		brief.Str("status", word(string(r.Status)))
-		brief.Opt("currentArtifactHash", word(r.CurrentArtifactHash))
-		brief.Int("omitted", int64(len(r.Raw))) // bytes of the whole one
-	})
+// A recorded is the answer that opens a negotiation.
+type recorded struct {
+	Record json.RawMessage `json:"record"` // the terms; too long ones are named
 }
 
-// orBrief adds a member and a warning, if there is one. Where that is more than an answer takes the member is an object with what brief puts into it.
-func orBrief(o *canonjson.Object, member string, raw []byte, warning string, brief func(*canonjson.Object)) {
-	with := copyOf(o)
-	with.Raw(member, raw)
-	with.Opt("warning", warning)
-	if !wire.Fits(with.Bytes()) {
-		with = copyOf(o)
-		with.Within(member, brief)
-		with.Opt("warning", warning)
+// A recordBrief names a record that is too long for an answer.
+type recordBrief struct {
+	ID      string `json:"id"`
+	Status  string `json:"status"`
+	Hash    string `json:"currentArtifactHash,omitempty"`
+	Omitted int    `json:"omitted"` // bytes of the whole one
+}
+
+// record is a record, or if it is too long for the answer around it, what changes in it.
+func record(r *negotiation.Record, around func(json.RawMessage) any) json.RawMessage {
+	return orBrief(r.Raw, around, recordBrief{word(r.ID), word(string(r.Status)), word(r.CurrentArtifactHash), len(r.Raw)})
+}
+
+// orBrief is a member of an answer: as it is stored, or a brief where that is more than the answer around it takes.
+func orBrief(raw json.RawMessage, around func(json.RawMessage) any, brief any) json.RawMessage {
+	if fits(around(raw)) {
+		return raw
 	}
-	*o = *with
+	return render.JSON(brief)
 }
 
 // telling is a tool that offers, and tells those whose signature the offer waits for by mail. The answer of the tool is the one of existing
 // programs, so that what fails is a line of the log.
-func telling(run func(context.Context, *call) (*canonjson.Object, error)) func(context.Context, *call) (*canonjson.Object, error) {
-	return func(ctx context.Context, c *call) (*canonjson.Object, error) {
+func telling(run func(context.Context, *call) (any, error)) func(context.Context, *call) (any, error) {
+	return func(ctx context.Context, c *call) (any, error) {
 		o, err := run(ctx, c)
 		if err != nil {
 			return nil, err
@@ -232,22 +236,34 @@ func sign(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.
 	return n.Sign(ctx, id, a, hash, now())
 }
 
-// entry is the answer of a tool that wrote one. One that no answer takes is named.
-func entry(e *journal.Entry, warning string) *canonjson.Object {
-	var o canonjson.Object
-	orBrief(&o, "entry", e.Raw, warning, func(brief *canonjson.Object) {
-		brief.Int("sequence", int64(e.Sequence))
-		brief.Str("contentHash", e.ContentHash)
-		brief.Str("id", word(e.ID))
-		brief.Str("type", e.Type)
-		brief.Str("createdAt", word(e.CreatedAt))
-		brief.Int("omitted", int64(len(e.Raw))) // bytes of the whole one
-	})
-	return &o
+// An enteredAnswer is the answer of a tool that wrote an entry.
+type enteredAnswer struct {
+	Entry   json.RawMessage `json:"entry"`             // as it is in the journal; one that is too long is named
+	Warning string          `json:"warning,omitempty"` // about a private key that came with the call
+	Told    []string        `json:"told,omitempty"`    // of an escalation: agents that were told by mail
+}
+
+// An entryBrief names an entry that is too long for an answer.
+type entryBrief struct {
+	Sequence    int    `json:"sequence"`
+	ContentHash string `json:"contentHash"`
+	ID          string `json:"id"`
+	Type        string `json:"type"`
+	CreatedAt   string `json:"createdAt"`
+	Omitted     int    `json:"omitted"` // bytes of the whole one
+}
+
+func entered(e *journal.Entry, warning string) *enteredAnswer {
+	return &enteredAnswer{Entry: entry(e, func(raw json.RawMessage) any { return enteredAnswer{Entry: raw, Warning: warning} }), Warning: warning}
+}
+
+// entry is an entry, named where it is too long for the answer around it.
+func entry(e *journal.Entry, around func(json.RawMessage) any) json.RawMessage {
+	return orBrief(e.Raw, around, entryBrief{e.Sequence, e.ContentHash, word(e.ID), e.Type, word(e.CreatedAt), len(e.Raw)})
 }
 
 // stabilize makes the agreement, in the name of this connection.
-func stabilize(ctx context.Context, c *call) (*canonjson.Object, error) {
+func stabilize(ctx context.Context, c *call) (any, error) {
 	a, _, err := c.actAs(ctx, "")
 	if err != nil {
 		return nil, err
@@ -260,23 +276,29 @@ func stabilize(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	var o, final canonjson.Object
-	final.Str("id", r.Final.ID)
-	final.Int("sequence", int64(r.Final.Sequence))
-	o.Str("artifactHash", r.ArtifactHash)
-	o.Strs("signers", shortened(r.Signers))
-	o.Str("artifactPath", word(r.Path))
-	var advisory [][]byte
-	for _, e := range r.Advisory[:min(len(r.Advisory), maxShown)] {
-		var one canonjson.Object
-		one.Str("id", word(e.ID))
-		one.Int("sequence", int64(e.Sequence))
-		advisory = append(advisory, one.Bytes())
+	ref := func(e negotiation.EventRef) negotiation.EventRef {
+		return negotiation.EventRef{ID: word(e.ID), Sequence: e.Sequence}
 	}
-	o.Raw("advisoryEvents", array(advisory))
-	o.Raw("finalEvent", final.Bytes())
-	record(&o, r.Record)
-	return &o, nil
+	o := stabilized{
+		Hash: r.ArtifactHash, Signers: shortened(r.Signers), Path: word(r.Path), Final: r.Final,
+		Advisory: render.Each(r.Advisory[:min(len(r.Advisory), maxShown)], ref),
+	}
+	o.Record = record(r.Record, func(raw json.RawMessage) any {
+		whole := o
+		whole.Record = raw
+		return whole
+	})
+	return o, nil
+}
+
+// A stabilized is a completed agreement.
+type stabilized struct {
+	Hash     string                 `json:"artifactHash"`
+	Signers  []string               `json:"signers"`
+	Path     string                 `json:"artifactPath"` // where the artifact is kept, below the bus
+	Advisory []negotiation.EventRef `json:"advisoryEvents"`
+	Final    negotiation.EventRef   `json:"finalEvent"`
+	Record   json.RawMessage        `json:"record"` // the terms; too long ones are named
 }
 
 // maxShown is how many of a kind an answer names that is no list: their number is told where there are more.
@@ -292,7 +314,7 @@ func shortened(all []address.Instance) []string {
 }
 
 // appendJournal adds an event as it was given, but for what it lacks. It is by this connection, and signed so.
-func appendJournal(ctx context.Context, c *call) (*canonjson.Object, error) {
+func appendJournal(ctx context.Context, c *call) (any, error) {
 	raw := c.raw("payload")
 	if !canonjson.IsObject(raw) {
 		return nil, c.refuse("", "payload must be a JSON object")
@@ -308,7 +330,7 @@ func appendJournal(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return entry(e, ""), nil
+	return entered(e, ""), nil
 }
 
 // inDeal is an error of a call about a negotiation in the words of existing programs, where others look for them.

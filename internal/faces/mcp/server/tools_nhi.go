@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -9,9 +10,8 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/governance/nhi"
 )
 
@@ -35,13 +35,11 @@ func (c *call) posture(ctx context.Context) (*nhi.Snapshot, int, error) {
 	return s, n, nil
 }
 
-// cutToFit makes an object with one member of which only so much is written as one answer takes: all, or half as often as needed.
-func cutToFit(member string, write func(most int) []byte) *canonjson.Object {
+// cutToFit makes an answer with as many elements as it takes: all, or half as often as needed.
+func cutToFit(answer func(most int) any) any {
 	for most := 0; ; {
-		var o canonjson.Object
-		o.Raw(member, write(most))
-		if most == 1 || wire.Fits(o.Bytes()) {
-			return &o
+		if o := answer(most); most == 1 || fits(o) {
+			return o
 		}
 		if most == 0 {
 			most = 256
@@ -52,25 +50,37 @@ func cutToFit(member string, write func(most int) []byte) *canonjson.Object {
 }
 
 // nhiReport says what is wrong with the identities of the bus.
-func nhiReport(ctx context.Context, c *call) (*canonjson.Object, error) {
+func nhiReport(ctx context.Context, c *call) (any, error) {
 	s, days, err := c.posture(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return cutToFit("report", s.Report(days, time.Now()).JSON), nil
+	r := s.Report(days, time.Now())
+	return cutToFit(func(most int) any { return reported{r.Short(most)} }), nil
+}
+
+// A reported is a report on the identities of the bus.
+type reported struct {
+	Report nhi.Report `json:"report"`
+}
+
+// An inventoried lists the identities of the bus.
+type inventoried struct {
+	Inventory nhi.Inventory `json:"inventory"`
 }
 
 // nhiInventory lists them.
-func nhiInventory(ctx context.Context, c *call) (*canonjson.Object, error) {
+func nhiInventory(ctx context.Context, c *call) (any, error) {
 	s, days, err := c.posture(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return cutToFit("inventory", s.Inventory(days, time.Now()).JSON), nil
+	inv := s.Inventory(days, time.Now())
+	return cutToFit(func(most int) any { return inventoried{inv.Short(most)} }), nil
 }
 
 // nhiAttest signs the report in the name of the connection, with the key of the keyring unless one is given.
-func nhiAttest(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func nhiAttest(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	name := c.text("instance")
 	st := nhi.Statement{Instance: address.Instance(name), Role: c.text("role"), Scope: c.text("scope")}
 	if st.Instance.Canonical() != own.Instance.Canonical() {
@@ -94,18 +104,22 @@ func nhiAttest(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.
 	case foreign:
 		warning = "the key is not one of " + word(name) + ": nobody will believe this"
 	}
-	var o canonjson.Object
-	o.Raw("attestation", raw)
-	o.Opt("warning", warning)
-	if !wire.Fits(o.Bytes()) {
+	o := nhiAttested{raw, warning}
+	if !fits(o) {
 		return nil, c.refuse("tutti nhi attest prints it on a command line", "the attestation has %d bytes, more than one answer takes", len(raw))
 	}
-	return &o, nil
+	return o, nil
+}
+
+// An nhiAttested is a signed report on the identities of the bus.
+type nhiAttested struct {
+	Attestation json.RawMessage `json:"attestation"` // a signed envelope
+	Warning     string          `json:"warning,omitempty"`
 }
 
 // nhiOffboard takes an agent out of service: oneself, or one that names this agent as its principal or conductor. All others
 // are a person's to offboard, because nothing brings them back.
-func nhiOffboard(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func nhiOffboard(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	who := address.Instance(c.text("instance"))
 	if err := c.mayOffboard(ctx, own.Instance, who); err != nil {
 		return nil, err
@@ -118,14 +132,15 @@ func nhiOffboard(ctx context.Context, c *call, own *identity.Speaker) (*canonjso
 	return tombstone(t), nil
 }
 
-// tombstone is the answer. What it names is on record whole.
-func tombstone(t *registry.Tombstone) *canonjson.Object {
+// A buried says what was ended with an identity. What it names is on record whole.
+type buried struct {
+	Tombstone nhi.Gone `json:"tombstone"`
+}
+
+func tombstone(t *registry.Tombstone) any {
 	for {
-		var o, stone canonjson.Object
-		nhi.JSON(t, &stone)
-		o.Raw("tombstone", stone.Bytes())
-		if wire.Fits(o.Bytes()) {
-			return &o
+		if o := (buried{nhi.GoneOf(t)}); fits(o) {
+			return o
 		}
 		t.Subagents, t.Claims, t.Sessions = t.Subagents[:len(t.Subagents)/2], t.Claims[:len(t.Claims)/2], t.Sessions[:len(t.Sessions)/2]
 	}
@@ -155,15 +170,19 @@ func (c *call) mayOffboard(ctx context.Context, own, who address.Instance) error
 }
 
 // nhiExport lists the public keys of an agent for other systems.
-func nhiExport(ctx context.Context, c *call) (*canonjson.Object, error) {
-	raw, err := nhi.Bundle(ctx, c.Registry, address.Instance(c.text("instance")), c.text("trustDomain"))
+func nhiExport(ctx context.Context, c *call) (any, error) {
+	bundle, err := nhi.Bundle(ctx, c.Registry, address.Instance(c.text("instance")), c.text("trustDomain"))
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Raw("bundle", raw)
-	if !wire.Fits(o.Bytes()) {
-		return nil, c.refuse("tutti nhi export prints it on a command line", "the bundle has %d bytes, more than one answer takes", len(raw))
+	o := exported{bundle}
+	if !fits(o) {
+		return nil, c.refuse("tutti nhi export prints it on a command line", "the bundle has %d bytes, more than one answer takes", len(render.JSON(bundle)))
 	}
-	return &o, nil
+	return o, nil
+}
+
+// An exported is a set of public keys for other systems.
+type exported struct {
+	Bundle *nhi.KeyBundle `json:"bundle"`
 }

@@ -8,13 +8,12 @@ import (
 
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 )
 
 // readMessage shows a slice of the text of one message, wherever it lies.
-func readMessage(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func readMessage(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	m, err := c.Mail.Find(ctx, own.Instance, c.text("id"))
 	if err != nil {
 		return nil, err
@@ -26,58 +25,65 @@ func readMessage(ctx context.Context, c *call, own *identity.Speaker) (*canonjso
 	e := item.Envelope
 	text := e.Text()
 	from := c.count("offset", 0, len(text))
-	begin := func() *canonjson.Object {
-		var o canonjson.Object
-		o.Str("id", word(e.ID))
-		o.Str("from", name(e.Actor.Instance))
-		verification(&o, item)
-		return &o
-	}
-	next := func(o *canonjson.Object, end int) {
-		if end < len(text) {
-			o.Str("next", readOn(word(e.ID), end))
-		}
-	}
-	o, enough := slice(text, from, begin, func(o *canonjson.Object, end int) {
-		next(o, end)
-		if from == 0 { // what the text does not begin with is not repeated
-			if data := dataOf(e); len(data) <= maxData {
-				o.Raw("data", data)
+	answer := func(x *extras) func(*textSlice) any {
+		return func(part *textSlice) any {
+			o := shownSlice{ID: word(e.ID), From: name(e.Actor.Instance), worth: worthOf(item), textSlice: part, extras: x}
+			if part.NextOffset > 0 {
+				o.Next = readOn(word(e.ID), part.NextOffset)
 			}
-			about(o, item)
+			return o
 		}
-	})
+	}
+	var beside *extras
+	if from == 0 { // what the text does not begin with is not repeated
+		beside = extrasOf(item)
+		if len(beside.Data) > maxData {
+			beside.Data = nil
+		}
+	}
+	o, enough := slice(text, from, answer(beside))
 	if !enough {
-		o, _ = slice(text, from, begin, next)
+		o, _ = slice(text, from, answer(nil))
 	}
 	return o, nil
 }
 
-// slice is as much of a text, from an offset on, as an answer takes that begins as begin says and ends, behind a text that goes up to end, as
-// finish does. enough: it is the rest, or something worth reading.
-func slice(text string, from int, begin func() *canonjson.Object, finish func(o *canonjson.Object, end int)) (o *canonjson.Object, enough bool) {
+// A shownSlice is a message with a part of its text.
+type shownSlice struct {
+	ID   string `json:"id"`
+	From string `json:"from"`
+	worth
+	*textSlice
+	Next string `json:"next,omitempty"` // the call that reads on
+	*extras
+}
+
+// A textSlice is a part of a text.
+type textSlice struct {
+	Text       string `json:"text"`
+	Offset     int    `json:"offset"`               // byte of the text at which the part begins
+	Size       int    `json:"size"`                 // bytes of the text
+	NextOffset int    `json:"nextOffset,omitempty"` // where the next part begins; absent: this is the end
+}
+
+// slice is as much of a text, from an offset on, as an answer takes. enough: it is the rest, or something worth reading.
+func slice(text string, from int, answer func(*textSlice) any) (o any, enough bool) {
 	for from > 0 && from < len(text) && text[from]&0xc0 == 0x80 {
 		from-- // into the character that begins before it
 	}
-	cut := func(n int) *canonjson.Object {
-		o := begin()
-		part := termsafe.Head(text[from:], n)
-		o.Str("text", part)
-		o.Int("offset", int64(from))
-		o.Int("size", int64(len(text)))
-		end := from + len(part)
-		if end < len(text) {
-			o.Int("nextOffset", int64(end))
+	cut := func(n int) any {
+		part := &textSlice{Text: termsafe.Head(text[from:], n), Offset: from, Size: len(text)}
+		if end := from + len(part.Text); end < len(text) {
+			part.NextOffset = end
 		}
-		finish(o, end)
-		return o
+		return answer(part)
 	}
 	rest := len(text) - from
-	if o := cut(rest); wire.Fits(o.Bytes()) {
+	if o := cut(rest); fits(o) {
 		return o, true
 	}
 	// The largest part that fits. Below utf8's four bytes nothing would be shown, and one would go on for ever.
-	n := sort.Search(min(rest, wire.MaxResult), func(n int) bool { return !wire.Fits(cut(n + 1).Bytes()) })
+	n := sort.Search(min(rest, wire.MaxResult), func(n int) bool { return !fits(cut(n + 1)) })
 	return cut(max(n, 4)), n >= min(rest, minText)
 }
 
@@ -85,7 +91,7 @@ func slice(text string, from int, begin func() *canonjson.Object, finish func(o 
 const maxThreadText = 2000
 
 // thread shows a conversation.
-func thread(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func thread(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	id := c.text("thread")
 	all, unfit, err := c.Mail.Thread(ctx, own.Instance, id)
 	if err != nil {
@@ -106,23 +112,30 @@ func thread(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Obj
 			}
 		}
 	}
-	rows := make([]row, len(all))
+	rows := make([]row[any], len(all))
 	for n, m := range all {
-		rows[n] = row{key: fmt.Sprintf("%s %s", word(m.Envelope.CreatedAt), m.Key.Name), id: m.ID, make: func() ([]byte, error) {
+		rows[n] = row[any]{key: fmt.Sprintf("%s %s", word(m.Envelope.CreatedAt), m.Key.Name), id: m.ID, make: func() (any, error) {
 			item, err := c.judged(ctx, own.Instance, m)
 			if err != nil {
 				return nil, err
 			}
 			if why := c.office.Withholds(item); why != "" {
-				return withheldJSON(item, why), nil
+				e := item.Envelope
+				return withheld{word(e.ID), name(e.Actor.Instance), why, word(e.CreatedAt)}, nil
 			}
-			return fitted(item, maxThreadText, func(raw []byte) []byte { return raw }), nil
+			if v := fitted(item, maxThreadText, func(v messageView) any { return v }); v != nil {
+				return v, nil
+			}
+			return nil, errLeftOut
 		}}
 	}
-	var o canonjson.Object
-	o.Str("thread", word(id))
-	if len(unfit) > 0 {
-		o.Int("unfit", int64(len(unfit)))
-	}
-	return c.page(&o, "messages", tooLong, rows)
+	return answerPage(c, tooLong, rows, func(p page[any]) any { return conversation{word(id), len(unfit), p.rows, p.pageTail} })
+}
+
+// A conversation is a page of a thread.
+type conversation struct {
+	Thread   string `json:"thread"`
+	Unfit    int    `json:"unfit,omitempty"` // files that are not messages
+	Messages []any  `json:"messages"`        // as of tutti_receive; a message that the user's settings withhold has id, from, withheld and at
+	pageTail
 }

@@ -9,57 +9,66 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
-	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/core/render"
 	"tutti/internal/halt"
 	"tutti/internal/store"
 )
 
+// A received is what one answer of receive shows.
+type received struct {
+	OK          bool          `json:"ok"`
+	Instance    string        `json:"instance"`
+	HaltCleared string        `json:"haltCleared,omitempty"` // once, after a halt: what the agent is told
+	Messages    []messageView `json:"messages"`
+	LeftAtLeast bool          `json:"leftAtLeast,omitempty"` // there are more than left says
+	Left        int           `json:"left"`                  // messages that are not shown yet
+	More        string        `json:"more,omitempty"`        // what to call
+	Held        int           `json:"held,omitempty"`        // messages that the user's settings hold back
+	HeldWhy     string        `json:"heldWhy,omitempty"`
+	Unfit       int           `json:"unfit,omitempty"`  // files that are not messages
+	Remark      string        `json:"remark,omitempty"` // where there is none
+}
+
 // A tray is what one answer of receive has room for.
 type tray struct {
-	head     *canonjson.Object
-	messages [][]byte
+	head     received
+	messages []messageView
 }
 
 // with is the answer with one more message.
-func (t *tray) with(message []byte) []byte {
-	o := copyOf(t.head)
-	all := t.messages
-	if message != nil {
-		all = append(all[:len(all):len(all)], message)
-	}
-	o.Raw("messages", array(all))
-	tail(o, 1<<30, 1<<30, 1<<30)
-	return o.Bytes()
+func (t *tray) with(message messageView) any {
+	o := t.head
+	o.Messages = append(slices.Clone(t.messages), message)
+	o.tail(1<<30, 1<<30, 1<<30)
+	return o
 }
 
 // tail says what the answer does not show.
-func tail(o *canonjson.Object, left, held, unfit int) {
-	o.Int("left", int64(left))
+func (o *received) tail(left, held, unfit int) {
+	o.Left, o.Held, o.Unfit = left, held, unfit
 	if left > 0 {
-		o.Str("more", "call tutti_receive again for the rest")
+		o.More = "call tutti_receive again for the rest"
 	}
 	if held > 0 {
-		o.Int("held", int64(held))
-		o.Str("heldWhy", "held back by the settings of your user")
-	}
-	if unfit > 0 {
-		o.Int("unfit", int64(unfit))
+		o.HeldWhy = "held back by the settings of your user"
 	}
 }
 
 // takes tells whether there is room for a message, and keeps it. The first one is cut until it fits; another one comes
 // whole, or as far as messages are shown at all, or with the next answer.
 func (t *tray) takes(item *mail.Item) bool {
-	var raw []byte
 	if len(t.messages) == 0 {
-		raw = fitted(item, maxText, t.with)
-	} else if whole := messageJSON(item, maxText, false); wire.Fits(t.with(whole)) {
-		raw = whole
+		first := fitted(item, maxText, t.with)
+		if first != nil {
+			t.messages = append(t.messages, *first)
+		}
+		return first != nil
 	}
-	if raw == nil {
+	whole := viewOf(item, maxText, false)
+	if !fits(t.with(whole)) {
 		return false
 	}
-	t.messages = append(t.messages, raw)
+	t.messages = append(t.messages, whole)
 	return true
 }
 
@@ -67,15 +76,13 @@ func (t *tray) takes(item *mail.Item) bool {
 const mostMessages = 20
 
 // receive shows what was not shown yet, and with wait what comes first.
-func receive(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
-	head := new(canonjson.Object)
-	head.Bool("ok", true)
-	head.Str("instance", string(own.Instance))
+func receive(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
+	head := received{OK: true, Instance: string(own.Instance), Messages: []messageView{}}
 	if c.attend.Engage(own.Instance) { // whoever looks at its mail goes on at its user's word
 		c.cleared.Store(true)
 	}
 	if c.cleared.Load() {
-		head.Str("haltCleared", halt.EndText())
+		head.HaltCleared = halt.EndText()
 		c.whenSent(func() error { c.cleared.Store(false); return nil })
 	}
 	r := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
@@ -116,7 +123,7 @@ func receive(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Ob
 }
 
 // unacknowledged lists the messages that this agent was shown and did not acknowledge, oldest first. It marks nothing.
-func (c *call) unacknowledged(ctx context.Context, r mail.Reader, head *canonjson.Object, limit int) (*canonjson.Object, error) {
+func (c *call) unacknowledged(ctx context.Context, r mail.Reader, head received, limit int) (any, error) {
 	found, unfit, err := c.Mail.List(ctx, r.Instance, mailbox.Query{Exact: true, Brief: true, States: true})
 	if err != nil {
 		return nil, err
@@ -145,25 +152,21 @@ func (c *call) unacknowledged(ctx context.Context, r mail.Reader, head *canonjso
 			left++
 		}
 	}
-	o := copyOf(head)
-	o.Raw("messages", array(t.messages))
-	o.Int("left", int64(left))
+	o := head
+	o.Messages, o.Left, o.Unfit = render.List(t.messages), left, len(unfit)
 	if left > 0 {
-		o.Str("more", "acknowledge or answer some of these, and call again for the rest")
-	}
-	if len(unfit) > 0 {
-		o.Int("unfit", int64(len(unfit)))
+		o.More = "acknowledge or answer some of these, and call again for the rest"
 	}
 	return o, nil
 }
 
 // take claims what one answer has room for behind its head. What it claims was shown when the client has the answer: until
 // then it is offered again. found: there was something.
-func (c *call) take(ctx context.Context, r mail.Reader, head *canonjson.Object, limit int) (o *canonjson.Object, found bool, err error) {
+func (c *call) take(ctx context.Context, r mail.Reader, head received, limit int) (o *received, found bool, err error) {
 	if ctx.Err() != nil {
 		return nil, false, context.Cause(ctx)
 	}
-	o = copyOf(head)
+	o = &head
 	t := &tray{head: head}
 	// What is claimed has to be shown, so that the end of the call does not come in between.
 	got, err := c.office.ReceiveWhile(context.WithoutCancel(ctx), r, limit, t.takes)
@@ -173,13 +176,10 @@ func (c *call) take(ctx context.Context, r mail.Reader, head *canonjson.Object, 
 	if ctx.Err() != nil {
 		return nil, false, context.Cause(ctx) // nobody is shown it: it is offered again
 	}
-	o.Raw("messages", array(t.claimed(got)))
-	if got.More {
-		o.Bool("leftAtLeast", true)
-	}
-	tail(o, got.Left, len(got.Held), len(got.Strange))
+	o.Messages, o.LeftAtLeast = t.claimed(got), got.More
+	o.tail(got.Left, len(got.Held), len(got.Strange))
 	if len(got.Items) == 0 && got.Left == 0 {
-		o.Str("remark", "no new mail; {\"unacknowledged\":true} lists what was shown before")
+		o.Remark = `no new mail; {"unacknowledged":true} lists what was shown before`
 	}
 	if len(got.Items) > 0 {
 		c.whenSent(func() error { return c.office.Shown(context.WithoutCancel(ctx), r, got) })
@@ -188,21 +188,10 @@ func (c *call) take(ctx context.Context, r mail.Reader, head *canonjson.Object, 
 }
 
 // claimed are the messages that were got: others may have been faster with some.
-func (t *tray) claimed(got *mail.Taken) [][]byte {
+func (t *tray) claimed(got *mail.Taken) []messageView {
 	mine := map[string]bool{}
 	for _, item := range got.Items {
 		mine[word(item.Envelope.ID)] = true
 	}
-	var all [][]byte
-	for _, raw := range t.messages {
-		if id, _ := canonjson.Get(raw, "id"); mine[textOf(id)] {
-			all = append(all, raw)
-		}
-	}
-	return all
-}
-
-func textOf(raw []byte) string {
-	s, _ := canonjson.String(raw)
-	return s
+	return slices.DeleteFunc(render.List(t.messages), func(v messageView) bool { return !mine[v.ID] })
 }

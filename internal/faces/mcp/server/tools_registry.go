@@ -2,18 +2,18 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/store"
 )
 
 // registerInstance adds the registration of one's own agent. A connection that belongs to nobody yet may register one.
-func registerInstance(ctx context.Context, c *call) (*canonjson.Object, error) {
+func registerInstance(ctx context.Context, c *call) (any, error) {
 	raw := c.raw("registration")
 	reg, err := registry.Parse(raw)
 	if err != nil {
@@ -29,10 +29,13 @@ func registerInstance(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err := c.Registry.Register(ctx, raw); err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("instance", reg.ID)
-	return &o, nil
+	return registered{true, reg.ID}, nil
+}
+
+// A registered names the agent that was registered.
+type registered struct {
+	OK       bool   `json:"ok"`
+	Instance string `json:"instance"`
 }
 
 // mayRegister refuses a registration for somebody else: who is registered is believed to be there.
@@ -75,13 +78,13 @@ func (c *call) mayRegister(ctx context.Context, all ...address.Instance) error {
 }
 
 // discoverInstances lists registrations as they stand.
-func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) {
+func discoverInstances(ctx context.Context, c *call) (any, error) {
 	role, scope := c.text("role"), c.text("scope")
 	gone, err := c.Registry.Tombstones(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var rows []row
+	var rows []row[json.RawMessage]
 	for reg, err := range c.Registry.All(ctx) {
 		if store.IsUnfit(err) {
 			continue // a bad line is the doctor's to tell
@@ -92,15 +95,23 @@ func discoverInstances(ctx context.Context, c *call) (*canonjson.Object, error) 
 		if _, left := gone[reg.Instance.Canonical()]; left {
 			continue
 		}
-		rows = append(rows, row{key: rowKey(len(rows)), id: reg.ID, make: func() ([]byte, error) {
+		rows = append(rows, row[json.RawMessage]{key: rowKey(len(rows)), id: reg.ID, make: func() (json.RawMessage, error) {
 			ok, err := c.has(ctx, reg.Instance, role, scope)
-			if !ok || err != nil {
-				return nil, err
+			if !ok && err == nil {
+				err = errLeftOut
 			}
-			return canonjson.Compact(reg.Raw), nil
+			return reg.Raw, err
 		}})
 	}
-	return c.page(new(canonjson.Object), "instances", "its registration is too long to be shown; tutti store log registry shows it on a command line", rows)
+	return answerPage(c, "its registration is too long to be shown; tutti store log registry shows it on a command line", rows, func(p page[json.RawMessage]) any {
+		return instances{p.rows, p.pageTail}
+	})
+}
+
+// instances are a page of registered agents.
+type instances struct {
+	Instances []json.RawMessage `json:"instances"` // their registrations
+	pageTail
 }
 
 // has tells whether an instance has a role and a scope, by registration or grant; "" is had by all.

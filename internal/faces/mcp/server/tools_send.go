@@ -15,12 +15,11 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/mcp/wire"
 	"tutti/internal/halt"
 )
 
 // send sends one message, and with wait brings the answer to it.
-func send(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func send(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	l := mail.Draft{From: own, To: address.Instance(c.text("to")), Text: c.text("text"), Thread: c.text("thread"), ReplyTo: c.text("replyTo"), Near: c.app.Workplace().Path}
 	if n := max(len(l.Thread), len(l.ReplyTo)); n > maxWord {
 		return nil, c.refuse("tutti_receive and tutti_send name the thread and the id of each message", "an id of %d bytes; none has more than %d", n, maxWord)
@@ -51,35 +50,51 @@ func send(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Objec
 	return o, nil
 }
 
+// A receipt is what became of a message.
+type receipt struct {
+	OK      bool         `json:"ok"`
+	Outcome mail.Outcome `json:"outcome"` // delivered, deposited or queued
+	ID      string       `json:"id"`
+	Thread  string       `json:"thread,omitempty"`
+	To      string       `json:"to"`
+	Asked   string       `json:"asked,omitempty"` // the address as it was given, where that is not to
+	Live    bool         `json:"live"`
+	Reads   mail.Reads   `json:"reads"` // when the agent looks at it
+	Stored  string       `json:"stored,omitempty"`
+	Trace   string       `json:"trace"` // the command that shows what became of it
+	Reason  string       `json:"reason,omitempty"`
+	Remark  string       `json:"remark,omitempty"`
+
+	ReplyTo      string        `json:"replyTo,omitempty"`      // of a reply: the message that it answers
+	Answer       **messageView `json:"answer,omitempty"`       // with wait: the reply; null: none came in time
+	Waited       string        `json:"waited,omitempty"`       // why there is no reply
+	Acknowledged *bool         `json:"acknowledged,omitempty"` // the message that was answered, or the reply, is out of the mailbox
+}
+
 // receipt is what became of a letter.
-func (c *call) receipt(ctx context.Context, r *mail.Receipt, remark string) *canonjson.Object {
-	var o canonjson.Object
+func (c *call) receipt(ctx context.Context, r *mail.Receipt, remark string) *receipt {
 	reads := mail.ReadsCarried
 	if r.Outcome != mail.Queued {
 		reads = c.office.Outlook(context.WithoutCancel(ctx), r.To).Reads
 	} else if root, err := c.app.Root(); err == nil && remark == "" && app.RunningUp(c.app, root.Path) != nil {
 		remark = "it is on another machine; tutti up runs and carries the message there"
 	}
-	o.Bool("ok", true)
-	o.Str("outcome", string(r.Outcome))
-	o.Str("id", r.ID)
-	o.Opt("thread", word(r.Thread)) // an answer goes on with the peer's, which may be of any length
-	o.Str("to", string(r.To))
+	o := &receipt{
+		OK: true, Outcome: r.Outcome, ID: r.ID, To: string(r.To), Live: r.Live > 0, Reads: reads,
+		Thread: word(r.Thread),                 // an answer goes on with the peer's, which may be of any length
+		Trace:  "tutti thread --trace " + r.ID, // ids of ours need no quotes
+		Reason: r.Decision.Reason, Remark: cmp.Or(remark, readsRemark[reads]),
+	}
 	if r.Asked != r.To {
-		o.Str("asked", string(r.Asked))
+		o.Asked = string(r.Asked)
 	}
-	o.Bool("live", r.Live > 0)
-	o.Str("reads", string(reads))
 	if !r.Stored.IsZero() {
-		o.Str("stored", envelope.Stamp(r.Stored))
+		o.Stored = envelope.Stamp(r.Stored)
 	}
-	o.Str("trace", "tutti thread --trace "+r.ID) // ids of ours need no quotes
-	o.Opt("reason", r.Decision.Reason)
 	if r.Outcome == mail.Deposited && r.Decision.Reason == "" {
-		o.Str("reason", "it has no live session now; the message waits until it starts")
+		o.Reason = "it has no live session now; the message waits until it starts"
 	}
-	o.Opt("remark", cmp.Or(remark, readsRemark[reads]))
-	return &o
+	return o
 }
 
 // readsRemark says what a sender has to know of a reader that is not woken.
@@ -93,29 +108,27 @@ var readsRemark = map[mail.Reads]string{
 
 // answer waits for the reply to a letter and adds it. What comes after the message was sent must not undo that, so an answer
 // that does not come is no error.
-func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *mail.Receipt, o *canonjson.Object, wait time.Duration) {
+func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *mail.Receipt, o *receipt, wait time.Duration) {
 	stop := c.progress(ctx, "waiting for the answer")
 	defer stop()
 	reader := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
 	item, err := c.office.Answer(h.ctx, reader, r.To, r.ID, h.look)
 	if err != nil {
-		o.Null("answer")
-		o.Str("waited", noAnswer(h, wait, err))
+		o.Answer, o.Waited = new(*messageView), noAnswer(h, wait, err)
 		return
 	}
-	around := func(message []byte) []byte {
-		with := copyOf(o)
-		with.Raw("answer", message)
-		return with.Bytes()
+	around := func(v messageView) any {
+		with, found := *o, &v
+		with.Answer = &found
+		return with
 	}
-	raw := fitted(item, maxText, around)
-	if raw == nil || ctx.Err() != nil || c.office.Claim(context.WithoutCancel(ctx), reader, item) != nil {
-		o.Null("answer")
-		o.Str("waited", "the answer is there; tutti_receive shows it")
+	found := fitted(item, maxText, around)
+	if found == nil || ctx.Err() != nil || c.office.Claim(context.WithoutCancel(ctx), reader, item) != nil {
+		o.Answer, o.Waited = new(*messageView), "the answer is there; tutti_receive shows it"
 		return
 	}
-	o.Raw("answer", raw)
-	o.Bool("acknowledged", true)
+	taken := true
+	o.Answer, o.Acknowledged = &found, &taken
 	c.whenSent(func() error {
 		ctx := context.WithoutCancel(ctx)
 		if err := c.office.Shown(ctx, reader, &mail.Taken{Items: []mail.Item{*item}}); err != nil {
@@ -141,7 +154,7 @@ func noAnswer(h *hints, wait time.Duration, err error) string {
 }
 
 // reply answers a message in its thread and acknowledges it.
-func reply(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Object, error) {
+func reply(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	reader := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
 	id := c.text("id")
 	r, err := c.office.Reply(ctx, reader, id, mail.Draft{From: own, Text: c.text("text")})
@@ -154,16 +167,39 @@ func reply(ctx context.Context, c *call, own *identity.Speaker) (*canonjson.Obje
 		remark = "the answer was sent; the message itself is still in the mailbox: " + termsafe.Cut(err.Error(), maxWord)
 	}
 	o := c.receipt(ctx, &r, remark)
-	o.Str("replyTo", id)
-	o.Bool("acknowledged", err == nil)
+	done := err == nil
+	o.ReplyTo, o.Acknowledged = id, &done
 	return o, nil
+}
+
+// An acked says which messages were put away.
+type acked struct {
+	OK           bool      `json:"ok"` // none failed
+	Count        int       `json:"count"`
+	Acknowledged []string  `json:"acknowledged"`
+	NotThere     []string  `json:"notThere,omitempty"` // ids that are not in the mailbox
+	Failed       []unacked `json:"failed,omitempty"`
+}
+
+// An unacked is a message that could not be put away.
+type unacked struct {
+	ID  string `json:"id"`
+	Why string `json:"why"`
+}
+
+// An ackedCount is acked where there is no room for the ids.
+type ackedCount struct {
+	OK       bool `json:"ok"`
+	Count    int  `json:"count"`
+	NotThere int  `json:"notThere"`
+	Failed   int  `json:"failed"`
 }
 
 // maxIDs is how many messages one call may acknowledge: as many as one answer can name.
 const maxIDs = 50
 
 // ack puts messages away.
-func ack(ctx context.Context, c *call) (*canonjson.Object, error) {
+func ack(ctx context.Context, c *call) (any, error) {
 	raw := c.raw("ids")
 	ids, ok := canonjson.Strings(raw)
 	if one, single := canonjson.String(raw); single && one != "" {
@@ -180,50 +216,27 @@ func ack(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return nil, err
 	}
 	reader := mail.Reader{Instance: own.Instance, Session: c.session(c.bus, own)}
-	var acked, gone []string
-	var failed [][]byte
+	done := acked{Acknowledged: []string{}}
 	for _, id := range ids {
-		done, err := c.office.Ack(ctx, reader, []string{id})
+		taken, err := c.office.Ack(ctx, reader, []string{id})
 		switch {
-		case len(done) > 0:
-			acked = append(acked, id)
+		case len(taken) > 0:
+			done.Acknowledged = append(done.Acknowledged, termsafe.Cut(id, maxID))
 		case errors.Is(err, mailbox.ErrNoMessage):
-			gone = append(gone, termsafe.Cut(id, maxID))
+			done.NotThere = append(done.NotThere, termsafe.Cut(id, maxID))
 		case err != nil && len(ids) == 1:
 			return nil, err
 		case err != nil:
-			var o canonjson.Object
-			o.Str("id", termsafe.Cut(id, maxID))
-			o.Str("why", termsafe.Cut(err.Error(), maxID))
-			failed = append(failed, o.Bytes())
+			done.Failed = append(done.Failed, unacked{termsafe.Cut(id, maxID), termsafe.Cut(err.Error(), maxID)})
 		}
 	}
-	if len(acked) == 0 && len(failed) == 0 {
-		return nil, c.refuse("they may be acknowledged already: tutti_read shows a message wherever it lies", "no such message in your mailbox: %s", gone[0])
+	if len(done.Acknowledged) == 0 && len(done.Failed) == 0 {
+		return nil, c.refuse("they may be acknowledged already: tutti_read shows a message wherever it lies", "no such message in your mailbox: %s", done.NotThere[0])
 	}
-	var o canonjson.Object
-	o.Bool("ok", len(failed) == 0)
-	o.Int("count", int64(len(acked)))
-	clipped := make([]string, len(acked))
-	for n, id := range acked {
-		clipped[n] = termsafe.Cut(id, maxID)
+	if done.OK, done.Count = len(done.Failed) == 0, len(done.Acknowledged); !fits(done) {
+		return ackedCount{done.OK, done.Count, len(done.NotThere), len(done.Failed)}, nil
 	}
-	o.Strs("acknowledged", clipped)
-	if len(gone) > 0 {
-		o.Strs("notThere", gone)
-	}
-	if len(failed) > 0 {
-		o.Raw("failed", array(failed))
-	}
-	if !wire.Fits(o.Bytes()) {
-		var short canonjson.Object
-		short.Bool("ok", len(failed) == 0)
-		short.Int("count", int64(len(acked)))
-		short.Int("notThere", int64(len(gone)))
-		short.Int("failed", int64(len(failed)))
-		return &short, nil
-	}
-	return &o, nil
+	return done, nil
 }
 
 // maxID is how much of an id is repeated where there may be many.

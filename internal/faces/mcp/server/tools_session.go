@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,12 +12,13 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/store"
 )
 
 // sessionOpen opens a session of this process. A connection that was given no agent is that of the session from then on.
-func sessionOpen(ctx context.Context, c *call) (*canonjson.Object, error) {
+func sessionOpen(ctx context.Context, c *call) (any, error) {
 	name := c.text("instance")
 	who := address.Instance(name)
 	if err := address.Check(name); err != nil {
@@ -42,10 +44,31 @@ func sessionOpen(ctx context.Context, c *call) (*canonjson.Object, error) {
 	c.mu.Lock()
 	c.opened = who
 	c.mu.Unlock()
-	var o canonjson.Object
-	o.Raw("session", recordOf(s, canonjson.Compact(s.Raw)))
-	l := list{member: "peers", more: "h2a_discover_sessions", hint: "the record is too long to be shown"}
-	return &o, l.fill(&o, sessionRows(others))
+	record := recordOf(s, canonjson.Compact(s.Raw))
+	l := list{more: "h2a_discover_sessions", hint: "the record is too long to be shown"}
+	return fill(l, sessionRows(others), func(p page[json.RawMessage]) any { return openedSession{record, p.rows, p.pageTail} })
+}
+
+// An openedSession is a session that was opened, and who else is live.
+type openedSession struct {
+	Session json.RawMessage   `json:"session"` // its record; a too long one is shortened
+	Peers   []json.RawMessage `json:"peers"`   // the records of the other live sessions
+	pageTail
+}
+
+// A closedSession is a session that was closed.
+type closedSession struct {
+	OK        bool            `json:"ok"`
+	SessionID string          `json:"sessionId"`
+	Session   json.RawMessage `json:"session,omitempty"` // its record; absent where there was none
+}
+
+// A shortSession names a session whose record is too long for an answer.
+type shortSession struct {
+	SessionID string          `json:"sessionId"`
+	Instance  string          `json:"instance"`
+	State     json.RawMessage `json:"state,omitempty"`
+	Truncated bool            `json:"truncated"`
 }
 
 // start is what the arguments say of a session.
@@ -103,7 +126,7 @@ func workspaceOf(raw []byte) *presence.Workspace {
 var sessionStates = []string{presence.Closed, presence.Draining, presence.StateExpired, presence.Opening, presence.Live}
 
 // sessionClose ends a session of this process, or one of the same agent.
-func sessionClose(ctx context.Context, c *call) (*canonjson.Object, error) {
+func sessionClose(ctx context.Context, c *call) (any, error) {
 	name := c.text("sessionId")
 	state := c.text("state")
 	if state == "" {
@@ -120,13 +143,11 @@ func sessionClose(ctx context.Context, c *call) (*canonjson.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("sessionId", name)
+	o := closedSession{OK: true, SessionID: name}
 	if s != nil {
-		o.Raw("session", recordOf(s, canonjson.Set(canonjson.Compact(s.Raw), "state", canonjson.AppendString(nil, state))))
+		o.Session = recordOf(s, canonjson.Set(canonjson.Compact(s.Raw), "state", canonjson.AppendString(nil, state)))
 	}
-	return &o, nil
+	return o, nil
 }
 
 // maxRecord is how much of an answer the record of a session may fill, in bytes, when as a text each of them takes two.
@@ -138,13 +159,8 @@ func recordOf(s *presence.Session, raw []byte) []byte {
 	if len(raw) <= maxRecord {
 		return raw
 	}
-	var o canonjson.Object
-	o.Str("sessionId", word(string(s.SessionID)))
-	o.Str("instance", word(string(s.Instance)))
 	state, _ := canonjson.Get(raw, "state")
-	o.Raw("state", state)
-	o.Bool("truncated", true)
-	return o.Bytes()
+	return render.JSON(shortSession{word(string(s.SessionID)), word(string(s.Instance)), state, true})
 }
 
 // closeOther ends a session that another process holds, if it is one of the same agent. nil: there is no such session.
@@ -170,7 +186,7 @@ func (c *call) closeOther(ctx context.Context, id address.SessionID, state strin
 }
 
 // discoverSessions lists who is there, as the sessions are recorded.
-func discoverSessions(ctx context.Context, c *call) (*canonjson.Object, error) {
+func discoverSessions(ctx context.Context, c *call) (any, error) {
 	all, err := c.Presence.Fresh(ctx, time.Now())
 	if err != nil {
 		return nil, err
@@ -180,16 +196,22 @@ func discoverSessions(ctx context.Context, c *call) (*canonjson.Object, error) {
 		return scope != "" && !slices.Contains(s.Interests.Scopes, scope) || instance != "" && string(s.Instance) != instance ||
 			name != "" && !strings.Contains(strings.ToLower(s.Name), name)
 	})
-	return c.page(new(canonjson.Object), "sessions", "the record is too long to be shown", sessionRows(all))
+	return answerPage(c, "the record is too long to be shown", sessionRows(all), func(p page[json.RawMessage]) any { return liveSessions{p.rows, p.pageTail} })
+}
+
+// liveSessions are a page of live sessions.
+type liveSessions struct {
+	Sessions []json.RawMessage `json:"sessions"` // their records
+	pageTail
 }
 
 // sessionRows are sessions as they are recorded, in the order in which they began.
-func sessionRows(all []*presence.Session) []row {
-	rows := make([]row, len(all))
+func sessionRows(all []*presence.Session) []row[json.RawMessage] {
+	rows := make([]row[json.RawMessage], len(all))
 	for n, s := range all {
-		rows[n] = row{
+		rows[n] = row[json.RawMessage]{
 			key: termsafe.Cut(s.StartedAt, maxWord) + " " + address.Segment(string(s.SessionID)), id: string(s.SessionID),
-			make: func() ([]byte, error) { return canonjson.Compact(s.Raw), nil },
+			make: func() (json.RawMessage, error) { return s.Raw, nil },
 		}
 	}
 	return rows

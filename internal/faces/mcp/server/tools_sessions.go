@@ -35,7 +35,7 @@ type waited struct {
 
 var errSessionsWaited = errors.New("waited long enough")
 
-func sessionWait(ctx context.Context, c *call) (*canonjson.Object, error) {
+func sessionWait(ctx context.Context, c *call) (any, error) {
 	if c.raw("sessions") == nil {
 		return nil, c.missing("sessions")
 	}
@@ -77,7 +77,7 @@ func sessionWait(ctx context.Context, c *call) (*canonjson.Object, error) {
 	for i := range out.Sessions {
 		out.Sessions[i].Asks = oneLine(out.Sessions[i].Asks)
 	}
-	return object(out)
+	return out, nil
 }
 
 func oneLine(text string) string {

@@ -185,14 +185,11 @@ func runComprehensionVerify(ctx context.Context, c *kit.Call) error {
 	body, _ := canonjson.Get(raw, "body")
 	a, ok := declaration.Attests(body, signaturesOf(raw), func(string) []signature.Public { return []signature.Public{key} })
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", ok)
+		v := attested{OK: ok}
 		if ok {
-			o.Str("kind", "comprehension-attestation")
-			o.Str("subject", a.Subject)
-			o.Str("dossierHash", a.Dossier)
+			v = attested{ok, "comprehension-attestation", a.Subject, a.Dossier}
 		}
-		c.Emit(o.End())
+		c.Result(v)
 	}
 	switch {
 	case !ok && c.JSON:
@@ -203,6 +200,14 @@ func runComprehensionVerify(ctx context.Context, c *kit.Call) error {
 		c.Line("holds: " + kit.Clean(a.Subject) + " has understood " + a.Dossier)
 	}
 	return nil
+}
+
+// An attested says whether an attestation is valid. The other members are absent where it is not.
+type attested struct {
+	OK      bool   `json:"ok"`
+	Kind    string `json:"kind,omitempty"` // comprehension-attestation
+	Subject string `json:"subject,omitempty"`
+	Dossier string `json:"dossierHash,omitempty"`
 }
 
 // signaturesOf are the signatures of an entry or message.

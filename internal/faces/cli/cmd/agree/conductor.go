@@ -91,7 +91,7 @@ func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) 
 		c.Warn("the claims could not be read, so nobody conducts by one: %s", kit.Clean(r.Problem.Error()))
 	}
 	if c.JSON {
-		c.Emit(r.JSON())
+		c.Result(r.View())
 		return
 	}
 	place := kit.Clean(r.Workspace)

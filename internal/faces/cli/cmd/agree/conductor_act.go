@@ -151,7 +151,7 @@ func runConductorCheck(ctx context.Context, c *kit.Call) error {
 		c.Remark(`DRY-RUN: nothing was sent; %s`, `"tutti conductor launch --confirm" asks a remote agent to start a conductor`)
 	}
 	if c.JSON {
-		c.Emit(check.JSON())
+		c.Result(check.View())
 		return nil
 	}
 	c.Line("advice: " + check.Recommendation + "; " + kit.Clean(check.Reason))
@@ -209,7 +209,7 @@ func runConductorLaunch(ctx context.Context, c *kit.Call) error {
 		return conductorFault(c, err)
 	}
 	if c.JSON {
-		c.Emit(o.JSON())
+		c.Result(o.View())
 		return nil
 	}
 	sayLaunch(c, o, check)

@@ -3,6 +3,7 @@ package agree
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/declaration"
@@ -84,16 +86,21 @@ func onDecision(run func(context.Context, *deal, *agreement.View) error) kit.Fun
 	}
 }
 
+// A postures says how the agents of a negotiation stand towards conflicts of interest.
+type postures struct {
+	ID       string                    `json:"negotiationId"`
+	Postures []declaration.PostureView `json:"postures"`
+}
+
+// A confidence says how far the decision of a negotiation can be relied on.
+type confidence struct {
+	ID      string                     `json:"negotiationId"`
+	Posture declaration.ConfidenceView `json:"posture"`
+}
+
 func runConflictPosture(ctx context.Context, d *deal, v *agreement.View) error {
 	if d.JSON {
-		var l kit.List
-		for _, p := range v.Postures {
-			l.Raw(p.JSON())
-		}
-		var o canonjson.Object
-		o.Str("negotiationId", d.id)
-		o.Raw("postures", l.Bytes())
-		d.Emit(o.End())
+		d.Result(postures{d.id, render.Each(v.Postures, declaration.Posture.View)})
 		return nil
 	}
 	for _, p := range v.Postures {
@@ -209,29 +216,23 @@ func runDossier(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer d.close()
-	var o canonjson.Object
-	o.Str("negotiationId", d.id)
-	o.Raw("dossier", v.Dossier.JSON())
-	o.Str("dossierHash", v.DossierHash)
+	out := dossier{ID: d.id, Dossier: v.Dossier.JSON(), Hash: v.DossierHash}
 	presenter := c.Value("presenter")
 	biased := presenter != "" && declaration.Biased(presenter, v.Postures)
 	if presenter != "" {
-		bias := biasJSON(presenter, v)
-		o.Raw("presenterBias", bias)
+		bias := biasOf(presenter, v)
+		out.Bias = &bias
 		if gate && biased {
 			a := negotiation.Act{By: negotiation.Steward, EventID: c.Value("event-id")}
-			e, err := d.bus.Escalate(ctx, d.id, a, "alert", canonjson.Set(bias, "disposition", []byte(`"advisory-only"`)), d.now)
+			e, err := d.bus.Escalate(ctx, d.id, a, "alert", canonjson.Set(render.JSON(bias), "disposition", []byte(`"advisory-only"`)), d.now)
 			if err != nil {
 				return dealFault(c, err)
 			}
-			o.Within("advisoryEvent", func(o *canonjson.Object) {
-				o.Str("id", e.ID)
-				o.Int("sequence", int64(e.Sequence))
-			})
+			out.Advisory = &negotiation.EventRef{ID: e.ID, Sequence: e.Sequence}
 		}
 	}
 	if c.JSON {
-		c.Emit(o.End())
+		c.Result(out)
 		return nil
 	}
 	d.dossier(ctx, v)
@@ -241,16 +242,30 @@ func runDossier(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func biasJSON(presenter string, v *agreement.View) []byte {
-	var o canonjson.Object
-	o.Str("kind", "presenterBias")
-	o.Str("presenter", presenter)
-	o.Bool("biased", declaration.Biased(presenter, v.Postures))
+// A dossier is what --json says of the dossier of a negotiation.
+type dossier struct {
+	ID       string                `json:"negotiationId"`
+	Dossier  json.RawMessage       `json:"dossier"` // as it is hashed
+	Hash     string                `json:"dossierHash"`
+	Bias     *presenterBias        `json:"presenterBias,omitempty"` // only with --presenter
+	Advisory *negotiation.EventRef `json:"advisoryEvent,omitempty"` // the entry that advises against the presenter
+}
+
+// A presenterBias says whether an agent should present a decision.
+type presenterBias struct {
+	Kind      string   `json:"kind"` // presenterBias
+	Presenter string   `json:"presenter"`
+	Biased    bool     `json:"biased"`                   // it has a conflict of interest
+	Conflict  *string  `json:"postureConflit,omitempty"` // absent: it is not concerned
+	Criteria  []string `json:"criteres,omitzero"`
+}
+
+func biasOf(presenter string, v *agreement.View) presenterBias {
+	b := presenterBias{Kind: "presenterBias", Presenter: presenter, Biased: declaration.Biased(presenter, v.Postures)}
 	if p, ok := v.Posture(address.Instance(presenter)); ok {
-		o.Str("postureConflit", p.Conflict)
-		o.Strs("criteres", p.Criteria)
+		b.Conflict, b.Criteria = &p.Conflict, render.List(p.Criteria)
 	}
-	return o.End()
+	return b
 }
 
 // reasonWords says what a reason means by which somebody stands high in a dossier.
@@ -299,10 +314,7 @@ func (d *deal) nextAttest(ctx context.Context, v *agreement.View) {
 
 func runConfiance(ctx context.Context, d *deal, v *agreement.View) error {
 	if d.JSON {
-		var o canonjson.Object
-		o.Str("negotiationId", d.id)
-		o.Raw("posture", v.Confidence.JSON())
-		d.Emit(o.End())
+		d.Result(confidence{d.id, v.Confidence.View()})
 		return nil
 	}
 	k := v.Confidence

@@ -11,7 +11,7 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
@@ -68,20 +68,20 @@ func runEscalations(ctx context.Context, d *deal) error {
 	}
 	nego := d.Value("negotiation")
 	shown := 0
-	var out kit.List
+	out := []escalation.View{}
 	for _, m := range all {
 		if m.State(d.now) != escalation.Open && !d.On("all") || nego != "" && m.Negotiation != nego {
 			continue
 		}
 		shown++
 		if d.JSON {
-			out.Raw(m.JSON(d.now))
+			out = append(out, m.View(d.now))
 			continue
 		}
 		d.sayMatter(m, false)
 	}
 	if d.JSON {
-		d.Emit(out.Bytes())
+		d.Result(out)
 	} else if shown == 0 {
 		d.Nothing("nothing waits for anybody")
 	}
@@ -95,7 +95,7 @@ func runEscalationShow(ctx context.Context, d *deal) error {
 		return err
 	}
 	if d.JSON {
-		d.Emit(m.JSON(d.now))
+		d.Result(m.View(d.now))
 		return nil
 	}
 	d.sayMatter(m, true)
@@ -253,11 +253,23 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 	}
 	d.announce(ctx, m)
 	if d.JSON {
-		d.Emit(kit.OkWith(m.JSON(d.now)))
+		d.Result(answered{true, m.View(d.now)})
 		return nil
 	}
 	d.sayMatter(m, true)
 	return nil
+}
+
+// An answered is what --json says of an escalation that was answered.
+type answered struct {
+	OK bool `json:"ok"`
+	escalation.View
+}
+
+// A settled is what --json says of escalations whose fallback applies.
+type settled struct {
+	OK      bool              `json:"ok"`
+	Settled []escalation.View `json:"settled"`
 }
 
 // announce shows a notice that the user has answered: a process that passes for the user does not answer unseen. Many machines have no desktop.
@@ -301,14 +313,7 @@ func runEscalationSettle(ctx context.Context, d *deal) error {
 		d.Warn("%s", kit.Clean(err.Error()))
 	}
 	if d.JSON {
-		var all kit.List
-		for _, m := range done {
-			all.Raw(m.JSON(d.now))
-		}
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Raw("settled", all.Bytes())
-		d.Emit(o.Bytes())
+		d.Result(settled{true, render.Each(done, func(m *escalation.Escalation) escalation.View { return m.View(d.now) })})
 		return nil
 	}
 	if len(done) == 0 {

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/registry"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/platform/truepath"
@@ -151,18 +152,18 @@ func listLeases(ctx context.Context, c *kit.Call, d *reservation.Reservations, p
 	if err != nil {
 		return err
 	}
-	var out kit.List
+	out := []reservation.View{}
 	var rows [][]string
 	for _, l := range all {
 		if len(paths) > 0 && !slices.ContainsFunc(paths, l.Touches) {
 			continue
 		}
-		out.Raw(l.JSON())
+		out = append(out, l.View())
 		rows = append(rows, []string{string(l.Holder), l.Path + suffix(l), "until " + l.Until.Local().Format("15:04:05"), l.Note})
 	}
 	switch {
 	case c.JSON:
-		c.Emit(out.Bytes())
+		c.Result(out)
 	case len(rows) == 0:
 		c.Nothing("no lease")
 	default:
@@ -220,11 +221,7 @@ func runLeaseRelease(ctx context.Context, c *kit.Call) error {
 	case refused != nil:
 		return leaseFault(refused)
 	case c.JSON:
-		var out kit.List
-		for _, p := range gone {
-			out.Str(p)
-		}
-		c.Emit(out.Bytes())
+		c.Result(render.List(gone))
 	case len(gone) == 0:
 		c.Nothing("no lease of " + strings.TrimSpace(kit.Name(d.who.Instance)))
 	}

@@ -17,7 +17,7 @@ func runNegotiateDiff(ctx context.Context, d *deal) error {
 		return dealFault(d.Call, err)
 	}
 	if d.JSON {
-		d.Emit(comparisonJSON(d.id, x))
+		d.Result(x.View(d.id))
 		return nil
 	}
 	comparison(d.Call, x)
@@ -25,34 +25,6 @@ func runNegotiateDiff(ctx context.Context, d *deal) error {
 		d.Line("next:  tutti negotiate sign " + kit.Clean(app.QuoteArg(d.id)) + " " + x.To.Hash)
 	}
 	return nil
-}
-
-func comparisonJSON(id string, x *negotiation.Comparison) []byte {
-	offer := func(f negotiation.Offered) func(o *canonjson.Object) {
-		return func(o *canonjson.Object) {
-			o.Int("entry", int64(f.Index))
-			o.Str("artifactHash", f.Hash)
-			o.Str("by", string(f.By))
-		}
-	}
-	var l kit.List
-	for _, ch := range x.Changes {
-		var one canonjson.Object
-		one.Str("path", ch.Path)
-		if ch.Old != nil {
-			one.Raw("from", ch.Old)
-		}
-		if ch.New != nil {
-			one.Raw("to", ch.New)
-		}
-		l.Obj(&one)
-	}
-	var o canonjson.Object
-	o.Str("id", id)
-	o.Within("from", offer(x.From))
-	o.Within("to", offer(x.To))
-	o.Raw("changes", l.Bytes())
-	return o.End()
 }
 
 const (

@@ -11,7 +11,6 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
-	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/journal"
@@ -24,7 +23,7 @@ func runNegotiateShow(ctx context.Context, d *deal) error {
 		return dealFault(d.Call, err)
 	}
 	if d.JSON {
-		d.Emit(standingJSON(d.id, s))
+		d.Result(s.View(d.id, steps(s.Next)))
 		return nil
 	}
 	d.standing(s)
@@ -178,75 +177,6 @@ func (d *deal) signatures(s *negotiation.Standing) {
 	}
 }
 
-func standingJSON(id string, s *negotiation.Standing) []byte {
-	var o canonjson.Object
-	o.Str("id", id)
-	o.Str("state", string(s.State))
-	o.Opt("why", s.Why)
-	o.Opt("note", s.Note)
-	if s.Record != nil {
-		o.Raw("record", s.Record.Raw)
-	}
-	o.Bool("recordFound", s.Found)
-	if s.Opening != nil {
-		o.Within("opened", func(o *canonjson.Object) {
-			o.Str("by", string(s.Opening.By))
-			o.Str("at", s.Opening.At)
-		})
-	}
-	o.Int("entries", int64(s.Entries))
-	canonjson.Objects(&o, "offers", s.Offers, func(o *canonjson.Object, f negotiation.Offered) {
-		o.Int("entry", int64(f.Index))
-		o.Str("artifactHash", f.Hash)
-		o.Opt("kind", f.Kind)
-		o.Str("by", string(f.By))
-		o.Str("createdAt", f.CreatedAt)
-		o.Bool("counter", f.Counter)
-		o.Opt("baseArtifactHash", f.Base)
-	})
-	o.Int("offersInAll", int64(s.Total))
-	canonjson.Objects(&o, "signed", s.Signed, func(o *canonjson.Object, f negotiation.Signed) {
-		o.Int("entry", int64(f.Index))
-		o.Str("artifactHash", f.Hash)
-		o.Str("by", string(f.By))
-		o.Str("createdAt", f.CreatedAt)
-		o.Opt("mandate", f.Mandate)
-		o.Bool("bound", f.Bound)
-	})
-	canonjson.Objects(&o, "ignored", s.Ignored, writeJudgement)
-	o.Strs("refused", address.Texts(s.Refused))
-	o.Within("missing", func(o *canonjson.Object) {
-		o.Strs("must", address.Texts(s.Must))
-		o.Int("more", int64(s.More))
-		o.Strs("of", address.Texts(s.Of))
-	})
-	if f := s.Final; f != nil {
-		o.Within("final", func(o *canonjson.Object) {
-			o.Int("entry", int64(f.Index))
-			o.Str("artifactHash", f.Hash)
-			o.Strs("signers", address.Texts(f.Signers))
-			o.Bool("done", f.Done)
-		})
-	}
-	lines := steps(s.Next)
-	o.Each("next", len(lines), func(n int) []byte {
-		var one canonjson.Object
-		one.Opt("who", s.Next[n].Who)
-		one.Str("command", lines[n])
-		return one.End()
-	})
-	return o.End()
-}
-
-func writeJudgement(o *canonjson.Object, j negotiation.Judgement) {
-	o.Int("entry", int64(j.Index))
-	o.Opt("id", j.ID)
-	o.Str("by", string(j.By))
-	o.Str("code", j.Code)
-	o.Str("why", j.Why)
-	o.Bool("counts", j.Counts)
-}
-
 func runNegotiateList(ctx context.Context, c *kit.Call) error {
 	d, err := dealOf(c, app.Reading, "")
 	if err != nil {
@@ -255,7 +185,7 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 	defer d.close()
 	n := d.bus.Negotiations()
 	rows := [][]string{{"NEGOTIATION", "STATE", "SIGNED", "ABOUT"}}
-	var l kit.List
+	list := []negotiation.Row{}
 	for id, err := range n.All(ctx) {
 		if c.Unfit(err) {
 			continue
@@ -274,29 +204,16 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 		if c.Under == kit.Tutti && s.Record != nil && len(s.Record.Parties) == 1 && id == agreement.QuestionsOf(s.Record.Parties[0]) {
 			continue // nothing is agreed there: tutti escalation list shows the questions
 		}
-		missing := len(s.Must) + s.More
-		if s.Record != nil && s.Latest() == nil { // nothing to sign yet, by those who will have to
-			must, more, _ := s.Record.Missing(nil)
-			missing = len(must) + more
-		}
-		var o canonjson.Object
-		o.Str("id", id)
-		o.Str("state", string(s.State))
-		o.Int("signed", int64(len(s.Signed)))
-		o.Int("missing", int64(missing))
-		o.Int("entries", int64(s.Entries))
-		about := ""
+		row, about := s.Row(id), ""
 		if s.Record != nil {
-			o.Str("subject", s.Record.Subject)
-			o.Str("scope", s.Record.Scope)
 			about = s.Record.Subject + " in " + s.Record.Scope
 		}
-		l.Obj(&o)
-		rows = append(rows, []string{kit.Clean(id), stateWord(c, s.State), fmt.Sprintf("%d of %d", len(s.Signed), len(s.Signed)+missing), kit.Clean(about)})
+		list = append(list, row)
+		rows = append(rows, []string{kit.Clean(id), stateWord(c, s.State), fmt.Sprintf("%d of %d", len(s.Signed), len(s.Signed)+row.Missing), kit.Clean(about)})
 	}
 	switch {
 	case c.JSON:
-		c.Emit(l.Bytes())
+		c.Result(list)
 	case len(rows) == 1:
 		c.Nothing("no negotiation")
 	default:

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"tutti/internal/app"
-	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/govern"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/negotiation"
@@ -38,7 +36,7 @@ func runNegotiateStabilize(ctx context.Context, d *deal) error {
 		path = strings.TrimSuffix(d.w.Root.Path, "/") + "/" + path
 	}
 	if d.JSON {
-		d.Emit(stabilizedJSON(r, path))
+		d.Result(r.View(path))
 		return nil
 	}
 	d.Line(d.Paint(kit.Green, "stabilized") + " " + kit.Clean(d.id))
@@ -65,20 +63,4 @@ func (d *deal) unstable(ctx context.Context, err error) error {
 		return kit.HintInstead(f, steps(s.Next)[0])
 	}
 	return f
-}
-
-func stabilizedJSON(r *negotiation.Result, path string) []byte {
-	ref := func(o *canonjson.Object, e negotiation.EventRef) {
-		o.Str("id", e.ID)
-		o.Int("sequence", int64(e.Sequence))
-	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Raw("record", r.Record.Raw)
-	o.Str("artifactHash", r.ArtifactHash)
-	o.Strs("signers", address.Texts(r.Signers))
-	o.Str("artifactPath", path)
-	canonjson.Objects(&o, "advisoryEvents", r.Advisory, ref)
-	o.Within("finalEvent", func(o *canonjson.Object) { ref(o, r.Final) })
-	return o.End()
 }

@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 )
 
@@ -43,9 +41,9 @@ func runNegotiateVerify(ctx context.Context, d *deal) error {
 	if err != nil {
 		return dealFault(d.Call, err)
 	}
-	first := firstBad(v)
+	first := v.FirstBad()
 	if d.JSON {
-		d.Emit(verdictJSON(d.id, v, first))
+		d.Result(v.View(d.id))
 		if v.OK() {
 			return nil
 		}
@@ -58,34 +56,13 @@ func runNegotiateVerify(ctx context.Context, d *deal) error {
 	return kit.BadState("tutti negotiate journal "+app.QuoteArg(d.id)+"   # prints the entries", "%s", d.broken(v, first))
 }
 
-// A bad is the first entry that does not hold.
-type bad struct {
-	entry int
-	rule  string // of the chain, or the code of a judgement
-	why   string
-}
-
-// firstBad finds it; nil when every entry holds.
-func firstBad(v *negotiation.Verdict) *bad {
-	var b *bad
-	if f := v.Report.Bad; f != nil {
-		b = &bad{f.Index, f.Rule, f.Why}
-	}
-	for _, j := range v.Entries {
-		if !j.Counts && (b == nil || j.Index < b.entry) {
-			b = &bad{j.Index, j.Code, j.Why}
-		}
-	}
-	return b
-}
-
 // broken says in one sentence that a negotiation does not hold.
-func (d *deal) broken(v *negotiation.Verdict, first *bad) string {
+func (d *deal) broken(v *negotiation.Verdict, first *negotiation.Bad) string {
 	switch {
 	case first != nil && v.Report.Broken:
-		return fmt.Sprintf("%s fails verification: entry %d is the first bad one (%s)", kit.Clean(d.id), first.entry, first.rule)
+		return fmt.Sprintf("%s fails verification: entry %d is the first bad one (%s)", kit.Clean(d.id), first.Entry, first.Rule)
 	case first != nil:
-		return fmt.Sprintf("%s: entry %d is the first that does not hold (%s)", kit.Clean(d.id), first.entry, first.rule)
+		return fmt.Sprintf("%s: entry %d is the first that does not hold (%s)", kit.Clean(d.id), first.Entry, first.Rule)
 	}
 	if v.Artifact != nil && len(v.Problems) == 0 {
 		return kit.Clean(d.id) + ": each entry holds, but the file of what was agreed does not"
@@ -93,7 +70,7 @@ func (d *deal) broken(v *negotiation.Verdict, first *bad) string {
 	return kit.Clean(d.id) + ": each entry holds, but the files beside the journal do not"
 }
 
-func (d *deal) verdict(v *negotiation.Verdict, first *bad) {
+func (d *deal) verdict(v *negotiation.Verdict, first *negotiation.Bad) {
 	r := v.Report
 	if v.OK() {
 		d.Line(d.Paint(kit.Green, "holds") + "  " + kit.Clean(d.id) + "  " + stateWord(d.Call, v.Standing.State))
@@ -102,14 +79,14 @@ func (d *deal) verdict(v *negotiation.Verdict, first *bad) {
 	}
 	d.Facts([][]string{{"  entries", fmt.Sprintf("%d, of these %d linked to the one before, %d sealed by their writer", r.Entries, r.Linked, r.Sealed)}})
 	if first != nil {
-		head := fmt.Sprintf("  entry %d ", first.entry)
-		d.Prose(d.Paint(kit.Red, head), kit.Width(head), kit.Clean(first.rule+": "+first.why))
+		head := fmt.Sprintf("  entry %d ", first.Entry)
+		d.Prose(d.Paint(kit.Red, head), kit.Width(head), kit.Clean(first.Rule+": "+first.Why))
 		if r.Broken && r.Bad != nil {
 			d.Prose("  ", 2, fmt.Sprintf("it is line %d of journal.jsonl; nothing behind it counts", r.Bad.Index+1))
 		}
 	}
 	for _, j := range v.Entries {
-		if first != nil && j.Index == first.entry && j.Code == first.rule {
+		if first != nil && j.Index == first.Entry && j.Code == first.Rule {
 			continue
 		}
 		head, code := fmt.Sprintf("  entry %d ", j.Index), kit.Yellow
@@ -140,35 +117,4 @@ func (d *deal) verdict(v *negotiation.Verdict, first *bad) {
 	if v.OK() {
 		d.next(v.Standing.Next)
 	}
-}
-
-func verdictJSON(id string, v *negotiation.Verdict, first *bad) []byte {
-	var o canonjson.Object
-	o.Bool("ok", v.OK())
-	o.Str("id", id)
-	o.Str("state", string(v.Standing.State))
-	if first != nil {
-		o.Within("first", func(o *canonjson.Object) {
-			o.Int("entry", int64(first.entry))
-			o.Str("rule", first.rule)
-			o.Str("why", first.why)
-		})
-	}
-	o.Bool("broken", v.Report.Broken)
-	o.Int("entries", int64(v.Report.Entries))
-	o.Int("linked", int64(v.Report.Linked))
-	o.Int("sealed", int64(v.Report.Sealed))
-	canonjson.Objects(&o, "findings", v.Entries, writeJudgement)
-	canonjson.Objects(&o, "notes", v.Report.Notes, func(o *canonjson.Object, n journal.Note) {
-		o.Int("entry", int64(n.Index))
-		o.Str("kind", n.Kind)
-		o.Str("text", n.Text)
-	})
-	o.Int("moreNotes", int64(v.Report.More))
-	if v.Artifact != nil {
-		o.Str("artifact", v.Artifact.Error())
-	}
-	o.Strs("problems", v.Problems)
-	o.Strs("unknown", v.Untold)
-	return o.End()
 }

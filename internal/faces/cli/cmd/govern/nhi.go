@@ -11,7 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
@@ -69,7 +69,7 @@ func runNHIReport(ctx context.Context, c *kit.Call) error {
 	}
 	r := s.Report(days, time.Now())
 	if c.JSON {
-		c.Emit(r.JSON(0))
+		c.Result(r)
 		return nil
 	}
 	const most = 10
@@ -104,20 +104,20 @@ func runNHIInventory(ctx context.Context, c *kit.Call) error {
 	}
 	inv := s.Inventory(days, time.Now())
 	if c.JSON {
-		c.Emit(inv.JSON(0))
+		c.Result(inv)
 		return nil
 	}
-	if len(inv.Entries) == 0 {
+	if len(inv.Listed) == 0 {
 		c.Nothing("nobody is registered")
 		return nil
 	}
 	var rows [][]string
-	for _, e := range inv.Entries {
+	for _, e := range inv.Listed {
 		var keys []string
 		for _, k := range e.Keys {
 			word := k.Fingerprint
 			if k.LongLived {
-				word += fmt.Sprintf(" (%d days old)", k.AgeDays)
+				word += fmt.Sprintf(" (%d days old)", *k.AgeDays)
 			}
 			if len(k.SharedWith) > 0 {
 				word += fmt.Sprintf(" (shared with %s)", kit.Plural(len(k.SharedWith), "other"))
@@ -125,7 +125,7 @@ func runNHIInventory(ctx context.Context, c *kit.Call) error {
 			keys = append(keys, word)
 		}
 		state := "in service"
-		if e.Gone != nil {
+		if e.Offboarded {
 			state = "offboarded"
 		}
 		if len(keys) == 0 {
@@ -183,6 +183,12 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+// An offboarded is what --json says of an identity that was taken out of service.
+type offboarded struct {
+	OK bool `json:"ok"`
+	nhi.Gone
+}
+
 // runNHIOffboard takes an agent out of service.
 func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 	w, err := c.World(app.Writing)
@@ -226,10 +232,7 @@ func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 	}
 	bus.StillHeld(ctx, c, w, l.Instance)
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		nhi.JSON(t, &o)
-		c.Emit(o.Bytes())
+		c.Result(offboarded{true, nhi.GoneOf(t)})
 		return nil
 	}
 	c.Printf("offboarded: %s\n", kit.Name(t.Instance))
@@ -255,13 +258,13 @@ func runNHIExport(ctx context.Context, c *kit.Call) error {
 	if _, err := w.Registry.Registered(ctx, who); errors.Is(err, registry.ErrNotRegistered) && c.Under != kit.H2A {
 		c.Warn("%s is not registered here: its bundle is empty", kit.Name(who))
 	}
-	raw, err := nhi.Bundle(ctx, w.Registry, who, c.Value("trust-domain"))
+	bundle, err := nhi.Bundle(ctx, w.Registry, who, c.Value("trust-domain"))
 	if name, ok := errors.AsType[*nhi.NameError](err); ok {
 		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: name.Hint()}
 	}
 	if err != nil {
 		return err
 	}
-	c.EmitSigned(raw)
+	c.EmitSigned(render.JSON(bundle))
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/org"
 )
@@ -67,7 +68,7 @@ func refusedManifest(c *kit.Call, err error) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(orgVerdict(no.Problems))
+		c.Result(verdictOf(no.Problems))
 		return &kit.Fault{Code: kit.ExitUsage} // it is said
 	}
 	for _, p := range no.Problems {
@@ -84,11 +85,27 @@ func explained(problem string) string {
 	return problem
 }
 
-func orgVerdict(problems []string) []byte {
-	var o canonjson.Object
-	o.Bool("ok", len(problems) == 0)
-	o.Strs("errors", problems)
-	return o.Bytes()
+// An orgVerdict says whether a manifest is valid.
+type orgVerdict struct {
+	OK     bool     `json:"ok"`
+	Errors []string `json:"errors"`
+}
+
+// A withdrawn is what --json says of grants that were taken back.
+type withdrawn struct {
+	OK        bool      `json:"ok"`
+	Instance  string    `json:"instance"`
+	Withdrawn []granted `json:"withdrawn"`
+}
+
+// A granted is one grant.
+type granted struct {
+	Role  string `json:"role"`
+	Scope string `json:"scope"`
+}
+
+func verdictOf(problems []string) orgVerdict {
+	return orgVerdict{len(problems) == 0, render.List(problems)}
 }
 
 // sound is manifest for verbs that act on an organisation: one with problems is refused.
@@ -109,7 +126,7 @@ func runOrgValidate(_ context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(orgVerdict([]string{}))
+		c.Result(verdictOf(nil))
 		return nil
 	}
 	c.Printf("%s is an organisation of %s\n", kit.Clean(o.Scope), kit.Plural(len(o.Members), "member"))
@@ -125,7 +142,7 @@ func runOrgShow(_ context.Context, c *kit.Call) error {
 	if c.JSON {
 		var out canonjson.Object
 		o.Write(&out)
-		out.Raw("validation", orgVerdict(codes))
+		out.Raw("validation", render.JSON(verdictOf(codes)))
 		c.Emit(out.Bytes())
 		return nil
 	}
@@ -188,7 +205,7 @@ func runOrgDiff(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(d.JSON())
+		c.Result(d.View())
 		return nil
 	}
 	showOrgDiff(c, d)
@@ -279,18 +296,7 @@ func runOrgWithdraw(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		var l kit.List
-		for _, g := range gone {
-			var o canonjson.Object
-			o.Str("role", g.Role)
-			o.Str("scope", g.Scope)
-			l.Obj(&o)
-		}
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", who)
-		o.Raw("withdrawn", l.Bytes())
-		c.Emit(o.Bytes())
+		c.Result(withdrawn{true, who, render.Each(gone, func(g registry.Grant) granted { return granted{g.Role, g.Scope} })})
 		return nil
 	}
 	if len(gone) == 0 {

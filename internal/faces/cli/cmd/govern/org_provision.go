@@ -42,7 +42,7 @@ func runOrgProvision(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(p.JSON())
+		c.Result(p.View())
 		return nil
 	}
 	var rows [][]string

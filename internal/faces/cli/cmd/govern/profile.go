@@ -2,6 +2,7 @@ package govern
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/profile"
 	"tutti/internal/store"
@@ -42,7 +44,7 @@ func ChoiceFault(err error) error {
 func runProfileList(ctx context.Context, c *kit.Call) error {
 	choice, bus, err := chosen(ctx, c)
 	err = ChoiceFault(err)
-	var l kit.List
+	var all []profileRow
 	rows := [][]string{{"", "PROFILE", "IS", "TOPOLOGY", "RECOURSE", "CADENCE"}}
 	for _, p := range profile.All() {
 		mark, is := "", choice.Profile != nil && choice.Profile.ID == p.ID
@@ -50,15 +52,10 @@ func runProfileList(ctx context.Context, c *kit.Call) error {
 			mark = "*"
 		}
 		rows = append(rows, []string{mark, p.ID, p.Label, p.Topology, p.Recourse.Default, p.Obligations.Default})
-		var o canonjson.Object
-		o.Str("id", p.ID)
-		o.Str("label", p.Label)
-		o.Str("topology", p.Topology)
-		o.Bool("chosen", is)
-		l.Obj(&o)
+		all = append(all, profileRow{p.ID, p.Label, p.Topology, is})
 	}
 	if c.JSON {
-		c.Emit(l.Bytes())
+		c.Result(all)
 		return err
 	}
 	c.Rows(rows)
@@ -127,7 +124,7 @@ func runProfileUse(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(choiceJSON(choice))
+		c.Result(choiceOf(choice))
 		return nil
 	}
 	if choice.Profile == nil {
@@ -139,19 +136,37 @@ func runProfileUse(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func choiceJSON(choice profile.Choice) []byte {
-	var o canonjson.Object
-	o.Str("profile", choice.ID())
-	o.Opt("by", choice.By)
-	o.Opt("at", choice.At)
-	o.Opt("was", choice.Before)
-	return o.End()
+// A profileRow is one profile in a list.
+type profileRow struct {
+	ID       string `json:"id"`
+	Label    string `json:"label"`
+	Topology string `json:"topology"`
+	Chosen   bool   `json:"chosen"` // by this bus
+}
+
+// A chosenProfile is which profile a bus has chosen.
+type chosenProfile struct {
+	Profile string `json:"profile"` // none: nothing is demanded
+	By      string `json:"by,omitempty"`
+	At      string `json:"at,omitempty"`
+	Was     string `json:"was,omitempty"` // the profile before
+}
+
+func choiceOf(c profile.Choice) chosenProfile { return chosenProfile{c.ID(), c.By, c.At, c.Before} }
+
+// A profileView is all that a profile demands.
+type profileView struct {
+	*profile.Profile
+	Audit  profile.Compatibility `json:"audit"`  // what is not compatible in it
+	Audits json.RawMessage       `json:"audits"` // by rule: what is left to people
+	Gates  json.RawMessage       `json:"gates"`  // by step of a negotiation: what is demanded before it
+	Chosen *chosenProfile        `json:"chosen,omitempty"`
 }
 
 // showProfile shows a profile, and the choice of it where it is the one that was chosen.
 func showProfile(c *kit.Call, p *profile.Profile, choice profile.Choice) {
 	if c.JSON {
-		c.Emit(profileJSON(p, choice))
+		c.Result(viewOf(p, choice))
 		return
 	}
 	words := func(list []string) string { return strings.Join(list, " ") }
@@ -195,8 +210,9 @@ func others(list []string, but string) string {
 	return strings.Join(rest, " ")
 }
 
-func profileJSON(p *profile.Profile, choice profile.Choice) []byte {
-	var audits, gates canonjson.Object
+func viewOf(p *profile.Profile, choice profile.Choice) profileView {
+	v := profileView{Profile: p, Audit: p.Compatibility()}
+	var audits, gates canonjson.Object // their members have the names of rules and steps, in order
 	for _, r := range profile.Rules {
 		audits.Within(r.Name, func(o *canonjson.Object) {
 			o.Bool("ok", true)
@@ -207,13 +223,12 @@ func profileJSON(p *profile.Profile, choice profile.Choice) []byte {
 		})
 	}
 	for _, step := range profile.Steps {
-		gates.Raw(string(step), kit.Marshal(p.Gates(step)))
+		gates.Raw(string(step), render.JSON(p.Gates(step)))
 	}
-	raw := canonjson.Set(kit.Marshal(p), "audit", kit.Marshal(p.Compatibility()))
-	raw = canonjson.Set(raw, "audits", audits.End())
-	raw = canonjson.Set(raw, "gates", gates.End())
+	v.Audits, v.Gates = audits.End(), gates.End()
 	if choice.Profile != nil {
-		raw = canonjson.Set(raw, "chosen", choiceJSON(choice))
+		chosen := choiceOf(choice)
+		v.Chosen = &chosen
 	}
-	return raw
+	return v
 }

@@ -2,6 +2,7 @@ package govern
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -14,10 +15,42 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/subagent"
 )
+
+// A spawned is what --json says of a new subagent.
+type spawned struct {
+	OK     bool   `json:"ok"`
+	ID     string `json:"id"`
+	Parent string `json:"parentInstance"`
+	Root   string `json:"root"` // the bus
+}
+
+// A routed is what is said of an envelope that was put into a mailbox of a subagent.
+type routed struct {
+	OK      bool   `json:"ok"`
+	ID      string `json:"id"` // of the envelope
+	To      string `json:"to"`
+	Mailbox string `json:"mailbox"` // inbox or outbox
+}
+
+// A subagentMail is the mail of one subagent.
+type subagentMail struct {
+	Subagent  string            `json:"subagent"`
+	Envelopes []json.RawMessage `json:"envelopes"` // as they are stored
+}
+
+// A revocation is what --json says of a subagent that was taken out of service.
+type revocation struct {
+	OK      bool     `json:"ok"`
+	ID      string   `json:"id"`
+	Status  string   `json:"status"` // revoked
+	Reason  string   `json:"reason,omitempty"`
+	Revoked []string `json:"revokedSubagents"` // with all below it
+}
 
 // about is whom a verb is about: its argument, under h2a a flag.
 func about(ctx context.Context, c *kit.Call, w *app.World, flag string) (address.Instance, error) {
@@ -84,12 +117,7 @@ func runSpawn(ctx context.Context, c *kit.Call) error {
 		return subagentFault(c, err)
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("id", b.ID)
-		o.Str("parentInstance", b.Parent)
-		o.Str("root", w.Root.Path)
-		c.Emit(o.Bytes())
+		c.Result(spawned{true, b.ID, b.Parent, w.Root.Path})
 		return nil
 	}
 	c.Printf("bound: %s\n", kit.Clean(b.ID))
@@ -108,11 +136,9 @@ func runSubagents(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		var l kit.List
-		for _, r := range rows {
-			l.Raw(canonjson.Set(canonjson.Compact(r.Raw), "status", canonjson.AppendString(nil, r.Status)))
-		}
-		c.Emit(l.Bytes())
+		c.Result(render.Each(rows, func(r subagent.Row) json.RawMessage {
+			return canonjson.Set(r.Raw, "status", canonjson.AppendString(nil, r.Status))
+		}))
 		return nil
 	}
 	if len(rows) == 0 {
@@ -177,12 +203,7 @@ func runRoute(ctx context.Context, c *kit.Call) error {
 	if err := subs.Routed(ctx, d.Who.Instance, e.ID, box, d.Now); err != nil {
 		return err
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("id", e.ID)
-	o.Str("to", string(d.Who.Instance))
-	o.Str("mailbox", box)
-	c.Emit(o.Bytes())
+	c.Result(routed{true, e.ID, string(d.Who.Instance), box})
 	return nil
 }
 
@@ -206,23 +227,13 @@ func runSubagentInbox(ctx context.Context, c *kit.Call) error {
 		if err != nil {
 			return err
 		}
-		var o canonjson.Object
-		o.Str("subagent", r.ID)
-		o.Raw("envelopes", envelopes(found))
-		if err := all.Add(o.Bytes()); err != nil {
+		envelopes := render.Each(found, func(m *mailbox.Message) json.RawMessage { return m.Envelope.Raw })
+		if err := all.Add(render.JSON(subagentMail{r.ID, envelopes})); err != nil {
 			return err
 		}
 	}
 	all.End()
 	return nil
-}
-
-func envelopes(all []*mailbox.Message) []byte {
-	var l kit.List
-	for _, m := range all {
-		l.Raw(canonjson.Compact(m.Envelope.Raw))
-	}
-	return l.Bytes()
 }
 
 // runSubagentAudit shows what became of one subagent, or of all below an agent.
@@ -252,11 +263,7 @@ func runSubagentAudit(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		var l kit.List
-		for _, a := range lines {
-			l.Raw(canonjson.Compact(a.Raw))
-		}
-		c.Emit(l.Bytes())
+		c.Result(render.Each(lines, func(a registry.Audit) json.RawMessage { return a.Raw }))
 		return nil
 	}
 	if len(lines) == 0 {
@@ -294,13 +301,7 @@ func runSubagentRevoke(ctx context.Context, c *kit.Call) error {
 		return subagentFault(c, err)
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("id", string(who))
-		o.Str("status", subagent.Revoked)
-		o.Opt("reason", c.Value("reason"))
-		o.Strs("revokedSubagents", revoked)
-		c.Emit(o.Bytes())
+		c.Result(revocation{true, string(who), subagent.Revoked, c.Value("reason"), render.List(revoked)})
 		return nil
 	}
 	for _, id := range revoked {

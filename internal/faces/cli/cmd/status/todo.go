@@ -8,6 +8,7 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
@@ -30,7 +31,7 @@ func (v *statusView) asking(person func() bool) (all []todo.Item) {
 func (v *statusView) waitingJSON() []byte {
 	var all kit.List
 	for n := range v.waiting {
-		all.Raw(v.waiting[n].JSON())
+		all.Raw(render.JSON(v.waiting[n].View()))
 	}
 	return all.Bytes()
 }
