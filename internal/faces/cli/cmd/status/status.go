@@ -22,15 +22,19 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/bus"
-	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/cmd/stop"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 
+type statusOptions struct {
+	Scope, Instance, Name string
+	Here, Long            bool
+}
+
 // runStatus shows one screen of all agents of this machine; under h2a it is the inventory of live sessions.
-func runStatus(ctx context.Context, c *kit.Call) error {
+func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	if c.Under == kit.H2A {
 		c.Banner(halt.Read())
 		return inventory(ctx, c)
@@ -39,11 +43,11 @@ func runStatus(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	v := &statusView{root: root, halted: halt.Read(), long: c.On("long"), whole: c.On("long") || c.JSON}
+	v := &statusView{root: root, halted: halt.Read(), long: opt.Long, whole: opt.Long || c.JSON}
 	if c.JSON {
 		c.Banner(v.halted)
 	}
-	if c.On(session.HereFlag.Name) {
+	if opt.Here {
 		v.here = folderHere()
 	}
 	near, letters := sessionsNear(ctx, c), lettersNear(ctx, c)
@@ -64,7 +68,7 @@ func runStatus(ctx context.Context, c *kit.Call) error {
 	}
 	lookAtBuses(ctx, c, v)
 	if w != nil {
-		err = survey(ctx, c, w, v)
+		err = survey(ctx, c, opt, w, v)
 	}
 	v.sessions = near()
 	v.tabulate(time.Now(), v.here)
@@ -79,7 +83,7 @@ func runStatus(ctx context.Context, c *kit.Call) error {
 	if c.JSON {
 		c.Emit(v.json())
 	} else {
-		sayStatus(c, v)
+		sayStatus(c, opt, v)
 	}
 	return err // of the bus of this folder
 }
@@ -169,7 +173,7 @@ type mailLine struct {
 }
 
 // survey fills the view from the bus.
-func survey(ctx context.Context, c *kit.Call, w *app.World, v *statusView) error {
+func survey(ctx context.Context, c *kit.Call, opt *statusOptions, w *app.World, v *statusView) error {
 	for i := range v.buses {
 		if v.buses[i].own {
 			v.agents = slices.Clone(v.buses[i].agents)
@@ -186,7 +190,7 @@ func survey(ctx context.Context, c *kit.Call, w *app.World, v *statusView) error
 			return err
 		}
 	}
-	v.you, v.nobody = whose(ctx, c, w)
+	v.you, v.nobody = whose(ctx, c, opt, w)
 	if v.you == nil {
 		var unknown *identity.UnknownError
 		if !errors.As(v.nobody, &unknown) {
@@ -215,8 +219,8 @@ func survey(ctx context.Context, c *kit.Call, w *app.World, v *statusView) error
 }
 
 // whose is who speaks here, or whom --instance names.
-func whose(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, error) {
-	if i := c.Value("instance"); i != "" {
+func whose(ctx context.Context, c *kit.Call, opt *statusOptions, w *app.World) (*identity.Speaker, error) {
+	if i := opt.Instance; i != "" {
 		if err := address.Check(i); err != nil {
 			return nil, err
 		}

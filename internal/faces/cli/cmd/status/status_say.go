@@ -15,8 +15,8 @@ import (
 )
 
 // sayStatus prints the screen: the answer, the table, what waits, and what can be done next.
-func sayStatus(c *kit.Call, v *statusView) {
-	waits := waits(c, v)
+func sayStatus(c *kit.Call, opt *statusOptions, v *statusView) {
+	waits := waits(c, opt, v)
 	text := kit.Clean(v.answer(len(waits), besides(c, v)))
 	if v.halted.Halted {
 		c.Line(c.Paint(kit.Red, kit.Clean(haltedText(&v.halted, time.Now()))+" "+text))

@@ -19,13 +19,13 @@ import (
 type waitLine struct{ text, command string }
 
 // waits are all things that wait: first what holds an agent up, then your own mail, then mail of agents that nothing wakes.
-func waits(c *kit.Call, v *statusView) (all []waitLine) {
+func waits(c *kit.Call, opt *statusOptions, v *statusView) (all []waitLine) {
 	for i := range v.waiting {
 		all = append(all, waitLine{v.waitText(&v.waiting[i]), v.waiting[i].Command})
 	}
 	if v.unread > 0 {
 		command := "tutti receive"
-		if who := c.Value("instance"); who != "" {
+		if who := opt.Instance; who != "" {
 			command += " --as " + app.QuoteArg(who)
 		}
 		all = append(all, waitLine{"you have " + unreadText(v.unread, v.more), command})

@@ -6,7 +6,7 @@ import (
 
 var Verbs = []kit.Verb{
 	{
-		Name: "status", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Asks, Run: runStatus, Bus: true,
+		Name: "status", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Asks, Opts: kit.WithFlags(runStatus), Bus: true,
 		Short: "show what your agents do and what waits for you",
 		Flags: []kit.Flag{
 			{Name: "scope", Kind: kit.Text, Value: "scope", Under: kit.H2A, Help: "only sessions of this scope"},
