@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -240,19 +239,7 @@ func sessionRestart(ctx context.Context, c *kit.Call, s *sessions) error {
 		return err
 	}
 	done, err := m.Restart(ctx, q)
-	if done == nil && errors.Is(err, fs.ErrNotExist) && s.missing() {
-		return s.noRegistry()
-	}
-	if done == nil {
-		return err
-	}
-	if c.JSON {
-		c.Emit(resumedJSON(done, err))
-	} else {
-		s.sayResumed(done, err)
-	}
-	s.sayLast(done.Screen)
-	return err
+	return s.resumed(done, err)
 }
 
 // sessionFork begins a session with a copy of the conversation of another one.
@@ -278,20 +265,14 @@ func sessionFork(ctx context.Context, c *kit.Call, s *sessions) error {
 			c.Line(kit.Clean(one.String()))
 		}
 	}
-	if done == nil && errors.Is(err, fs.ErrNotExist) && s.missing() {
-		return s.noRegistry()
-	}
 	if done == nil {
-		return err
+		return s.notBegun(err)
 	}
-	if done.Row.Status == registry.Running {
-		s.Note()
-	}
-	if c.JSON {
-		c.Emit(canonjson.Set(createdJSON(done, err == nil), "forked_from", canonjson.AppendString(nil, name)))
-	} else {
-		s.sayCreated(done, err)
-	}
-	s.sayLast(done.Screen)
-	return err
+	return s.begun(&done.Row, done.Screen, err, func() {
+		if c.JSON {
+			c.Emit(canonjson.Set(createdJSON(done, err == nil), "forked_from", canonjson.AppendString(nil, name)))
+		} else {
+			s.sayCreated(done, err)
+		}
+	})
 }

@@ -53,21 +53,39 @@ func sessionResume(ctx context.Context, c *kit.Call, s *sessions) error {
 		return s.resumeAll(ctx, m, q)
 	}
 	done, err := m.Resume(ctx, q)
-	if errors.Is(err, fs.ErrNotExist) && done == nil {
-		return s.noRegistry()
-	}
+	return s.resumed(done, err)
+}
+
+// resumed says what became of a session that was to go on; nil: it was not begun.
+func (s *sessions) resumed(done *lifecycle.Resumed, err error) error {
 	if done == nil {
-		return err
+		return s.notBegun(err)
 	}
-	if done.Row.Status == registry.Running {
+	return s.begun(&done.Row, done.Screen, err, func() {
+		if s.c.JSON {
+			s.c.Emit(resumedJSON(done, err))
+		} else {
+			s.sayResumed(done, err)
+		}
+	})
+}
+
+// begun ends a verb that starts the agent CLI of a session: it remembers the registry, prints what runs, and shows the last screen of an
+// agent CLI that has ended.
+func (s *sessions) begun(r *registry.Row, screen string, err error, say func()) error {
+	if r.Status == registry.Running {
 		s.Note()
 	}
-	if c.JSON {
-		c.Emit(resumedJSON(done, err))
-	} else {
-		s.sayResumed(done, err)
+	say()
+	s.sayLast(screen)
+	return err
+}
+
+// notBegun returns why nothing was started.
+func (s *sessions) notBegun(err error) error {
+	if errors.Is(err, fs.ErrNotExist) && s.missing() {
+		return s.noRegistry()
 	}
-	s.sayLast(done.Screen)
 	return err
 }
 
