@@ -51,9 +51,12 @@ func beginUntil(what string) int {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	}
-	if verb == VerbCreate {
+	switch verb {
+	case VerbCreate:
 		_, err = m.Create(context.Background(), CreateRequest{Agent: "claude", Name: "a"})
-	} else {
+	case "fork":
+		_, _, err = m.Fork(context.Background(), ForkRequest{Name: "a", To: "b", Trust: true})
+	default:
 		_, err = m.Resume(context.Background(), ResumeRequest{Name: "a"})
 	}
 	fmt.Fprintln(os.Stderr, "it was not ended:", err)

@@ -57,14 +57,29 @@ func (m *Manager) Fork(ctx context.Context, q ForkRequest) (*Created, []Candidat
 		if q.To, err = m.freeName(ctx, r.Name+"-fork"); err != nil {
 			return nil, nil, err
 		}
-	} else if _, err := m.row(ctx, q.To); !errors.Is(err, errUnregistered) {
-		return nil, nil, &Error{Kind: Refused, Session: q.To, Text: "there is a session of this name already", Err: err}
+	} else if err := m.unnamed(ctx, q.To); err != nil {
+		return nil, nil, err
 	}
 	done, err := m.Create(ctx, CreateRequest{
 		Agent: d.Name, Name: q.To, Dir: r.Pane.Cwd, Server: r.ServerName(), Program: b.program, Argv: append([]string{}, b.own...),
 		Fork: id, Prompt: q.Prompt, Ready: q.Ready, Wait: q.Wait,
 	})
 	return done, nil, err
+}
+
+// unnamed refuses the name of a session that runs or can be resumed. The row of one that was cut off before its program started may be used.
+func (m *Manager) unnamed(ctx context.Context, name string) error {
+	r, err := m.row(ctx, name)
+	if errors.Is(err, errUnregistered) {
+		return nil
+	}
+	if err == nil {
+		r, err = m.settled(ctx, r)
+	}
+	if err == nil && r.Intent == nil && r.Status == registry.Terminated && r.Resumable == registry.No {
+		return nil
+	}
+	return &Error{Kind: Refused, Session: name, Text: "there is a session of this name already", Err: err}
 }
 
 // freeName returns a name that no row has: this one, or the first number behind it that is free.

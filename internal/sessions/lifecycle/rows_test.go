@@ -163,3 +163,30 @@ func TestFork(t *testing.T) {
 		t.Errorf("an id that is not kept: %v", err)
 	}
 }
+
+// TestForkKilled: a fork that was cut off can be made under the same name, unless its program runs.
+func TestForkKilled(t *testing.T) {
+	t.Parallel()
+	for step, runs := range map[string]bool{"claimed": false, "made": true} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			m := r.creator("types")
+			row := r.create(m, "a")
+			r.said(row.Conversation())
+			r.cutOff("fork", step)
+			done, _, err := m.Fork(t.Context(), ForkRequest{Name: "a", To: "b", Trust: true})
+			if runs {
+				r.wants(err, Refused, "there is a session of this name already")
+			} else if err != nil || done.Row.Name != "b" {
+				t.Fatalf("%+v, %v", done, err)
+			}
+			if row := r.row("b"); row.Status != registry.Running || row.Intent != nil {
+				t.Errorf("the row: %s", row.JSON())
+			}
+			if names := r.tmux("list-sessions", "-F", "#{session_name}"); names != "a\nb" {
+				t.Errorf("tmux has %q", names)
+			}
+		})
+	}
+}
