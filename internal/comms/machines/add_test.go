@@ -2,8 +2,10 @@ package machines
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"tutti/internal/platform/ssh"
@@ -39,7 +41,7 @@ func TestAddPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Name = name
-		return AddPeer(path, h, local)
+		return AddPeer(t.Context(), path, h, local)
 	}
 	if added, err := add("beta", "eva@beta.example"); !added || err != nil {
 		t.Fatalf("the first one: %v, %v", added, err)
@@ -77,5 +79,67 @@ func TestAddPeer(t *testing.T) {
 		if now, _ := os.ReadFile(path); string(now) != text {
 			t.Errorf("it was changed to %q", now)
 		}
+	}
+}
+
+// TestAddPeersAtOnce: machines that are added at the same moment are all in the list.
+func TestAddPeersAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "peers.toml")
+	const many = 20
+	var wg sync.WaitGroup
+	for n := range many {
+		wg.Go(func() {
+			h := ssh.Host{Name: fmt.Sprint("m", n), Host: "h"}
+			if added, err := AddPeer(t.Context(), path, h, Local{Hostname: "alpha"}); !added || err != nil {
+				t.Errorf("%s: %v, %v", h.Name, added, err)
+			}
+		})
+	}
+	wg.Wait()
+	if peers, err := ReadPeers(path); err != nil || len(peers.List) != many {
+		t.Errorf("%d machines are in the list, want %d: %v", len(peers.List), many, err)
+	}
+}
+
+// TestRemovePeer: the entry of one machine goes, and no other byte.
+func TestRemovePeer(t *testing.T) {
+	t.Parallel()
+	const (
+		head  = "# mine\n\n"
+		beta  = "[peers.beta] # the laptop\nhost = 'b'\nssh_options = [\n  'A=b',\n]\n"
+		gamma = "\n# the other one\n[peers.\"gamma\"]\nhost = 'g'\nnote = \"\"\"\n[peers.x]\n\"\"\"\n"
+	)
+	for name, c := range map[string]struct{ text, peer, want string }{
+		"the first":         {head + beta + gamma, "beta", head + gamma},
+		"the last":          {head + beta + gamma, "gamma", head + beta + "\n# the other one\n"},
+		"the only one":      {"[peers.beta]\nhost = 'b'", "beta", ""},
+		"as it was added":   {head + beta + "\n[peers.delta]\nhost = \"d\"\n", "delta", head + beta},
+		"not there":         {head + beta, "gamma", ""},
+		"no file":           {"", "beta", ""},
+		"in a line":         {"[peers]\nbeta = {host = 'b'}\n", "beta", ""},
+		"and its own table": {beta + "[peers.beta.more]\nx = 1\n" + gamma, "beta", gamma},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "peers.toml")
+			if c.text != "" {
+				if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := RemovePeer(t.Context(), path, c.peer)
+			now, _ := os.ReadFile(path)
+			if fails := name == "not there" || name == "no file" || name == "in a line"; fails {
+				var refused *PeerError
+				if !errors.As(err, &refused) || string(now) != c.text {
+					t.Errorf("%v\n%s", err, now)
+				}
+				return
+			}
+			if err != nil || string(now) != c.want {
+				t.Errorf("%v\ngot\n%s\nwant\n%s", err, now, c.want)
+			}
+		})
 	}
 }

@@ -28,21 +28,70 @@ type commsPeerOptions struct {
 	Trust, Yes bool
 }
 
-// runCommsPeer writes another machine into the list of peers and connects to it once. Where messages go is for the user to say.
+// removedPeerJSON is what peer remove prints with --json.
+type removedPeerJSON struct {
+	Machine string `json:"machine"`
+	Removed bool   `json:"removed"`
+	Path    string `json:"path"`
+}
+
+const peerUsage = "usage: tutti comms peer add NAME USER@HOST[:PORT], or tutti comms peer remove NAME"
+
+// runCommsPeer changes the list of peers. Where messages go is for the user to say.
 func runCommsPeer(ctx context.Context, c *kit.Call, opt *commsPeerOptions) error {
-	const usage = "usage: tutti comms peer add NAME USER@HOST[:PORT]"
-	switch {
-	case len(c.Args) == 0 || c.Arg(0) != "add":
-		return kit.UsageHint(usage, "comms peer: want add, and a machine")
-	case len(c.Args) != 3:
-		return kit.UsageHint(usage, "comms peer add: want a name and a host")
+	switch act := c.Arg(0); {
+	case act != "add" && act != "remove":
+		return kit.UsageHint(peerUsage, "comms peer: want add or remove, and a machine")
+	case act == "add" && len(c.Args) != 3:
+		return kit.UsageHint(peerUsage, "comms peer add: want a name and a host")
+	case act == "remove" && len(c.Args) != 2:
+		return kit.UsageHint(peerUsage, "comms peer remove: want a name")
+	case act == "remove" && (opt.Trust || opt.Yes):
+		return kit.UsageHint(peerUsage, "comms peer remove: --trust and --yes go with add")
 	}
-	if _, err := c.ForUser("add a machine"); err != nil {
+	if _, err := c.ForUser(c.Arg(0) + " a machine"); err != nil {
 		return err
 	}
+	if c.Arg(0) == "remove" {
+		return removePeer(ctx, c)
+	}
+	return addPeer(ctx, c, opt)
+}
+
+// removePeer takes a machine out of the list. Keys stay: they may sign what is in the mailbox.
+func removePeer(ctx context.Context, c *kit.Call) error {
+	o, _, err := c.CommsService()
+	if err != nil {
+		return kit.GeneralFault(err)
+	}
+	r := removedPeerJSON{Machine: c.Arg(1), Removed: true, Path: o.PeersPath()}
+	if err := machines.RemovePeer(ctx, r.Path, r.Machine); err != nil {
+		return peerFault("comms peer remove", err)
+	}
+	if c.JSON {
+		c.Emit(kit.Marshal(r))
+		return nil
+	}
+	c.Line(kit.Clean(r.Machine + " is no longer in " + c.App.Shown(r.Path)))
+	c.Remark("its key stays in your keyring, and signers.toml as it is")
+	return nil
+}
+
+// peerFault is the error of a list of peers that could not be changed.
+func peerFault(what string, err error) error {
+	var refused *machines.PeerError
+	var broken *machines.FileError
+	if errors.As(err, &refused) || errors.As(err, &broken) {
+		return kit.Refuse(kit.Clean(kit.HintOf(err)), "%s: %s", what, kit.Clean(err.Error()))
+	}
+	return kit.FailIO("", err, "%s", what)
+}
+
+// addPeer writes another machine into the list and connects to it once.
+func addPeer(ctx context.Context, c *kit.Call, opt *commsPeerOptions) error {
 	h, err := machines.ParseTarget(c.Arg(2))
 	if err != nil {
-		return kit.UsageHint(usage, "%s: %s", kit.Clean(c.Arg(2)), kit.Clean(err.Error()))
+		return kit.UsageHint(peerUsage, "%s: %s", kit.Clean(c.Arg(2)), kit.Clean(err.Error()))
 	}
 	h.Name = c.Arg(1)
 	o, _, err := c.CommsService()
@@ -50,14 +99,9 @@ func runCommsPeer(ctx context.Context, c *kit.Call, opt *commsPeerOptions) error
 		return kit.GeneralFault(err)
 	}
 	path := o.PeersPath()
-	added, err := machines.AddPeer(path, h, machines.Local{Hostname: o.Host})
-	var refused *machines.PeerError
-	var broken *machines.FileError
-	switch {
-	case errors.As(err, &refused) || errors.As(err, &broken):
-		return kit.Refuse(kit.Clean(kit.HintOf(err)), "comms peer add: %s", kit.Clean(err.Error()))
-	case err != nil:
-		return kit.FailIO("", err, "comms peer add")
+	added, err := machines.AddPeer(ctx, path, h, machines.Local{Hostname: o.Host})
+	if err != nil {
+		return peerFault("comms peer add", err)
 	}
 	r := peerJSON{Machine: h.Name, Host: h.Host, User: h.User, Port: h.Port, Added: added, Path: path, Next: "tutti comms trust " + h.Name}
 	seen, err := fleet.Discover(ctx, o, fleet.Options{NoCache: true, Peer: h.Name})

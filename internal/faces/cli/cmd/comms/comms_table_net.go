@@ -22,19 +22,22 @@ $ tutti comms trust laptop --yes --json`,
 	},
 	{
 		Name: "comms peer", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 3, Opts: kit.WithFlags(runCommsPeer),
-		Short: "add another machine that you reach by ssh",
-		Args:  "add <name> <user@host[:port]>",
+		Short: "add or remove another machine that you reach by ssh",
+		Args:  "add|remove <name> [<user@host[:port]>]",
 		Flags: []kit.Flag{
 			{Name: "trust", Kind: kit.Switch, Help: "then get the key of the machine, as tutti comms trust does"},
 			{Name: "yes", Kind: kit.Switch, Help: "with --trust: you have compared the fingerprint: do not ask"},
 		},
-		Does: `Writes the machine into ~/.config/cross-agent-comms/peers.toml and connects to it once. NAME is what you call it: its projects are
+		Does: `add writes the machine into ~/.config/cross-agent-comms/peers.toml and connects to it once. NAME is what you call it: its projects are
 then NAME.PROJECT. USER may be left out where your ssh knows it; an IPv6 address with a port is written [ADDRESS]:PORT. It prints the
-command to type next. The same machine may be added again.`,
-		Wont: "It acts on your word alone: an agent is refused. It changes no machine that is in the list, and accepts no host key.",
+command to type next. The same machine may be added again.
+
+remove takes the machine out of the file. To change a machine, remove it and add it again. Keys stay where they are.`,
+		Wont: "It acts on your word alone: an agent is refused. add changes no machine that is in the list, and accepts no host key.",
 		Examples: `$ tutti comms peer add laptop eva@laptop.example
-$ tutti comms peer add beta eva@192.0.2.7:2222 --trust`,
-		Exit: "0 it is in the list, whether it answered or not; 1 the name is taken, with --trust the key was not got, the file cannot be understood, or wrong usage; 3 the file could not be written; 130 interrupted",
+$ tutti comms peer add beta eva@192.0.2.7:2222 --trust
+$ tutti comms peer remove beta`,
+		Exit: "0 it is in the list, whether it answered or not, or was removed; 1 the name is taken or not in the list, with --trust the key was not got, the file cannot be understood, or wrong usage; 3 the file could not be written; 130 interrupted",
 		See:  "comms trust, comms discover",
 	},
 	{
