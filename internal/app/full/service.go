@@ -7,11 +7,21 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
+// UpFlags are the flags of "tutti up".
+type UpFlags struct{ Registry, Relauncher string }
+
+// MCPFlags are the flags of the MCP server.
+type MCPFlags struct {
+	Host, Instance, Name, Scope, Tools, Wake       string
+	AutoOpen, AutoUpgrade, NoRestart, UpgradeCheck bool
+}
+
 // A Service is what a face that serves by itself is given by the one that read the command line: neither knows the other.
 type Service struct {
 	App     *app.App
-	Flag    func(name string) string // value of a flag, "true" for a switch that is on, "" when it was not given
-	Args    []string                 // what stands on the command line beside flags
+	Up      UpFlags
+	MCP     MCPFlags
+	Args    []string // what stands on the command line beside flags
 	In      io.Reader
 	Out     io.Writer
 	Err     io.Writer // diagnostics, for people

@@ -49,7 +49,7 @@ type Site struct {
 	Office *mail.Service
 	Facts  *identity.Facts
 	Quiet  bool // nothing is printed but what is wrong
-	Flag   func(name string) string
+	Up     full.UpFlags
 	Open   func(path string) (registry.Registry, error) // a registry of agents in tmux; nil: there are none
 
 	part  string
@@ -178,7 +178,7 @@ func (u *up) look(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	var works sync.WaitGroup
 	for i, p := range u.parts {
-		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, Flag: u.Flag, Open: u.Open, part: p.Name, says: u.says, ready: u.ready[i]}
+		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, Up: u.Up, Open: u.Open, part: p.Name, says: u.says, ready: u.ready[i]}
 		works.Go(func() { u.keep(inner, p, site, place) })
 	}
 	err := astray(ctx, place, sub)

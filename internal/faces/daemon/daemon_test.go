@@ -61,7 +61,7 @@ func service(t *testing.T) (full.Service, *page) {
 		t.Fatal(err)
 	}
 	out := &page{}
-	return full.Service{App: a, Flag: none, Out: out, Err: out, Version: "test"}, out
+	return full.Service{App: a, Out: out, Err: out, Version: "test"}, out
 }
 
 // TestParts: a part that fails is begun again after a while and says why; one that has nothing to do is left alone, and what a

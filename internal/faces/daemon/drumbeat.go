@@ -24,7 +24,7 @@ func drum(ctx context.Context, s *Site) error {
 		return err
 	}
 	way := config.Relauncher
-	if given := s.Flag("relauncher"); given != "" {
+	if given := s.Up.Relauncher; given != "" {
 		way = given
 	}
 	dir, err := os.Getwd()

@@ -43,14 +43,13 @@ func besideAs(t *testing.T, root, settings string, env func(string) string, part
 	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	none := func(string) string { return "" }
 	a := app.New(app.Settings{Home: home, Root: root, Dir: home, Getenv: env, Maker: "tutti@test"})
 	out := &page{}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = serve(ctx, full.Service{App: a, Flag: none, Out: out, Err: out, Version: "test"}, parts)
+		_ = serve(ctx, full.Service{App: a, Out: out, Err: out, Version: "test"}, parts)
 	}()
 	b := begun{out, func() { cancel(); <-done }}
 	t.Cleanup(b.stop)

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := app.New(app.Settings{Root: root})
-	err := Serve(ctx, full.Service{App: a, Flag: func(string) string { return "" }, Out: os.Stdout, Err: os.Stderr, Version: "test", Open: openRegistry})
+	err := Serve(ctx, full.Service{App: a, Out: os.Stdout, Err: os.Stderr, Version: "test", Open: openRegistry})
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -52,7 +52,7 @@ func sessions(ctx context.Context, s *Site) error {
 
 // registries are the paths of those that are meant.
 func (s *Site) registries(dir string) (all []string) {
-	for given := range strings.SplitSeq(s.Flag("registry"), ",") {
+	for given := range strings.SplitSeq(s.Up.Registry, ",") {
 		path, _ := registry.PathOf(dir, strings.TrimSpace(given), s.Facts.Env)
 		if !slices.Contains(all, path) {
 			all = append(all, path)

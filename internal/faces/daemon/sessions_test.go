@@ -54,7 +54,7 @@ func TestSessions(t *testing.T) {
 	begin := func(regOf string) (out *page, end func()) {
 		t.Helper()
 		s, out := service(t)
-		s.Open, s.Flag = openRegistry, func(name string) string { return map[string]string{"registry": regOf}[name] }
+		s.Open, s.Up.Registry = openRegistry, regOf
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {

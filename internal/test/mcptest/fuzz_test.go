@@ -127,9 +127,7 @@ func FuzzServer(f *testing.F) {
 		home := folder(t)
 		service := full.Service{
 			App: app.New(app.Settings{Root: filepath.Join(home, "bus"), Home: home, Dir: home, Getenv: func(string) string { return "" }}),
-			Flag: func(name string) string {
-				return map[string]string{"auto-open": "true", "host": "claude"}[name]
-			},
+			MCP: full.MCPFlags{AutoOpen: true, Host: "claude"},
 			// Nobody answers, so that waiting for an answer would be all that this does.
 			In:  io.MultiReader(bytes.NewReader(bytes.ReplaceAll(input, []byte("wait"), []byte("wail"))), strings.NewReader("\n"+final+"\n")),
 			Err: io.Discard, Version: "0.0.0",

@@ -36,8 +36,8 @@ const (
 
 func optionsOf(s *full.Service, getenv func(string) string) (options, error) {
 	o := options{
-		autoOpen: s.Flag("auto-open") != "", host: s.Flag("host"), instance: address.Instance(s.Flag("instance")),
-		name: s.Flag("name"), scope: s.Flag("scope"), lean: s.Flag("tools") == "lean",
+		autoOpen: s.MCP.AutoOpen, host: s.MCP.Host, instance: address.Instance(s.MCP.Instance),
+		name: s.MCP.Name, scope: s.MCP.Scope, lean: s.MCP.Tools == "lean",
 	}
 	if o.instance != "" {
 		if err := address.Check(string(o.instance)); err != nil {
@@ -82,7 +82,7 @@ func (o *options) span(getenv func(string) string, name string, otherwise, least
 
 // remark says which flags of older settings have no effect.
 func (o *options) remark(s *full.Service) {
-	switch kind := s.Flag("wake"); kind {
+	switch kind := s.MCP.Wake; kind {
 	case "", "logging":
 	case "headless":
 		o.remarks = append(o.remarks, "--wake headless is refused: it would start a second agent")
@@ -91,7 +91,7 @@ func (o *options) remark(s *full.Service) {
 	default:
 		o.remarks = append(o.remarks, fmt.Sprintf("--wake %q is unknown and has no effect", kind))
 	}
-	if s.Flag("auto-upgrade") != "" || s.Flag("no-restart") != "" || s.Flag("upgrade-check") != "" {
+	if s.MCP.AutoUpgrade || s.MCP.NoRestart || s.MCP.UpgradeCheck {
 		o.remarks = append(o.remarks, "nothing is installed or asked of the network here: tutti version tells the release")
 	}
 }

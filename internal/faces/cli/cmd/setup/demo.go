@@ -13,7 +13,7 @@ import (
 )
 
 var DemoVerbs = []kit.Verb{{
-	Name: "demo", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Waits: true, Run: runDemo, TextOnly: true, MaxArgs: 1,
+	Name: "demo", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Waits: true, Opts: kit.WithFlags(runDemo), TextOnly: true, MaxArgs: 1,
 	Short: "watch agents meet, talk and be stopped",
 	Args:  "[agreement|stall]",
 	Flags: []kit.Flag{{Name: "keep", Kind: kit.Switch, Help: "leave the folder, and say where it is"}},
@@ -32,8 +32,12 @@ typed there; one does, the other one is asked again, and waits on you in the end
 	Exit:     "0 all of it was seen; 1 a step, which is named, did not come out; 130 interrupted",
 }}
 
+type demoOptions struct {
+	Keep bool
+}
+
 // runDemo plays with servers of this very program.
-func runDemo(ctx context.Context, c *kit.Call) error {
+func runDemo(ctx context.Context, c *kit.Call, opt *demoOptions) error {
 	perform := demo.Run
 	switch play := c.Arg(0); play {
 	case "":
@@ -50,7 +54,7 @@ func runDemo(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	err = perform(ctx, demo.Options{Server: self, Version: kit.Version, Out: c.OutFile, Color: c.Color, Columns: c.Columns, Keep: c.On("keep")})
+	err = perform(ctx, demo.Options{Server: self, Version: kit.Version, Out: c.OutFile, Color: c.Color, Columns: c.Columns, Keep: opt.Keep})
 	switch {
 	case errors.Is(err, syscall.EPIPE):
 		return nil

@@ -17,8 +17,8 @@ import (
 )
 
 // pod is what both manifests have.
-func pod(c *kit.Call) Pod {
-	p := Pod{Root: c.Value("root"), Image: c.Value("image"), CLIVersion: c.Value("cli-version")}
+func pod(c *kit.Call, image, cliVersion string) Pod {
+	p := Pod{Root: c.RootFlag(), Image: image, CLIVersion: cliVersion}
 	if p.Image == "" {
 		p.Image = "tutti:" + kit.Version
 		if c.Under == kit.H2A {
@@ -31,14 +31,13 @@ func pod(c *kit.Call) Pod {
 }
 
 // deployed prints what was made, or writes its YAML.
-func deployed(c *kit.Call, raw []byte, err error) error {
+func deployed(c *kit.Call, path string, raw []byte, err error) error {
 	if err != nil {
 		return kit.Refuse("", "%s", kit.Clean(err.Error()))
 	}
 	v, _ := canonjson.Get(raw, "yaml")
 	text, _ := canonjson.String(v)
 	target := strings.TrimPrefix(c.Verb.Name, "deploy ")
-	path := c.Value("write")
 	switch {
 	case path == "" && c.JSON:
 		c.Emit(raw)
@@ -49,51 +48,59 @@ func deployed(c *kit.Call, raw []byte, err error) error {
 			path = abs
 		}
 		if err := atomicfile.WriteFile(path, []byte(text), 0o644); err != nil {
-			return kit.FailIO("", err, "write %s", kit.Clean(c.Value("write")))
+			return kit.FailIO("", err, "write %s", kit.Clean(path))
 		}
 		if !c.JSON {
 			c.Line("written: " + kit.Clean(c.App.Shown(path)))
-			c.Line("next:  kubectl apply --dry-run=server -f " + kit.Clean(app.QuoteArg(c.Value("write"))))
+			c.Line("next:  kubectl apply --dry-run=server -f " + kit.Clean(app.QuoteArg(path)))
 			return nil
 		}
 		var o canonjson.Object
 		o.Bool("ok", true)
 		o.Str("target", target)
-		o.Str("path", c.Value("write"))
+		o.Str("path", path)
 		c.Emit(o.Bytes())
 	}
 	return nil
 }
 
-func runDeploySidecar(_ context.Context, c *kit.Call) error {
-	p := pod(c)
-	if text := c.FlagIf("uid"); text != "" {
-		var err error
-		if p.UID, err = strconv.Atoi(text); err != nil || p.UID < 1 || p.UID > math.MaxInt32 {
-			return kit.Usagef("--uid: a number from 1 to %d, not %s: the pod does not run as root", math.MaxInt32, kit.Clean(text))
-		}
-	}
-	text, err := Sidecar{Pod: p, Instance: c.Value("instance"), Host: c.Value("host")}.JSON()
-	return deployed(c, text, err)
+type deploySidecarOptions struct {
+	Instance, Host, UID, Image, CLIVersion, Write string
 }
 
-func runDeployTenant(_ context.Context, c *kit.Call) error {
-	t := Tenant{Pod: pod(c), Namespace: c.Value("namespace"), Storage: c.Value("storage"), StorageClass: c.Value("storage-class")}
+func runDeploySidecar(_ context.Context, c *kit.Call, opt *deploySidecarOptions) error {
+	p := pod(c, opt.Image, opt.CLIVersion)
+	if opt.UID != "" {
+		var err error
+		if p.UID, err = strconv.Atoi(opt.UID); err != nil || p.UID < 1 || p.UID > math.MaxInt32 {
+			return kit.Usagef("--uid: a number from 1 to %d, not %s: the pod does not run as root", math.MaxInt32, kit.Clean(opt.UID))
+		}
+	}
+	text, err := Sidecar{Pod: p, Instance: opt.Instance, Host: opt.Host}.JSON()
+	return deployed(c, opt.Write, text, err)
+}
+
+type deployTenantOptions struct {
+	Namespace, Replicas, Storage, StorageClass, LeaseMS, Image, CLIVersion, Write string
+}
+
+func runDeployTenant(_ context.Context, c *kit.Call, opt *deployTenantOptions) error {
+	t := Tenant{Pod: pod(c, opt.Image, opt.CLIVersion), Namespace: opt.Namespace, Storage: opt.Storage, StorageClass: opt.StorageClass}
 	for _, n := range []struct {
-		flag string
+		flag *string
 		at   *int
-	}{{"replicas", &t.Replicas}, {"lease-ms", &t.LeaseMS}} {
+	}{{&opt.Replicas, &t.Replicas}, {&opt.LeaseMS, &t.LeaseMS}} {
 		if !c.IsSet(n.flag) {
 			continue
 		}
-		v, err := strconv.Atoi(c.Text(n.flag))
+		v, err := strconv.Atoi(*n.flag)
 		if err != nil || v < 1 {
-			return kit.Usagef("--%s: a whole number, 1 or more, not %s", n.flag, kit.Clean(c.Text(n.flag)))
+			return kit.Usagef("--%s: a whole number, 1 or more, not %s", c.FlagName(n.flag), kit.Clean(*n.flag))
 		}
 		*n.at = v
 	}
 	text, err := t.JSON()
-	return deployed(c, text, err)
+	return deployed(c, opt.Write, text, err)
 }
 
 // sourceVariable names where releases are announced.
@@ -126,9 +133,14 @@ func version(s string) (v [3]uint64, ok bool) {
 	return v, true
 }
 
+type upgradeOptions struct {
+	Source string
+	Check  bool
+}
+
 // runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
-func runUpgrade(ctx context.Context, c *kit.Call) error {
-	source := cmp.Or(c.Value("source"), os.Getenv(sourceVariable))
+func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
+	source := cmp.Or(opt.Source, os.Getenv(sourceVariable))
 	found, reason := "", "nobody said where releases are announced: --source FILE-OR-URL, or "+sourceVariable
 	if source != "" {
 		var err error
@@ -147,17 +159,17 @@ func runUpgrade(ctx context.Context, c *kit.Call) error {
 	}
 	if c.JSON {
 		var o canonjson.Object
-		if !c.On("check") {
+		if !opt.Check {
 			o.Bool("ok", true)
 		}
 		o.Str("current", kit.Version)
 		switch {
 		case found != "":
 			o.Str("latest", found)
-		case !c.On("check"): // where existing programs have it in any case
+		case !opt.Check: // where existing programs have it in any case
 			o.Null("latest")
 		}
-		if c.On("check") {
+		if opt.Check {
 			o.Bool("upgradeAvailable", newer)
 			o.Bool("fromCache", false)
 		} else {

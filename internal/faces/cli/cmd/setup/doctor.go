@@ -91,8 +91,13 @@ func (r *report) warn(name, hint string, w warning) {
 	r.Findings = append(r.Findings, finding{name, "warning", w.Message, hint})
 }
 
-func runDoctor(ctx context.Context, c *kit.Call) error {
-	if c.On("apply") && !c.IsSet("prune") {
+type doctorOptions struct {
+	Scan                   string
+	Prune, Apply, End, Yes bool
+}
+
+func runDoctor(ctx context.Context, c *kit.Call, opt *doctorOptions) error {
+	if opt.Apply && !opt.Prune {
 		return kit.UsageHint("tutti doctor --prune --apply", "--apply goes with --prune")
 	}
 	root, err := c.App.Root()
@@ -102,13 +107,13 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 	c.SayRoot(root)
 	r := report{OK: true, Root: root.Path, Warnings: []warning{}, RootSource: root.Source}
 	r.Checks.Live.Count, r.Checks.Binary.OK = new(int), true
-	if c.IsSet("prune") {
+	if opt.Prune {
 		r.Moved, r.Prune = []mailboxFinding{}, []mailboxFinding{}
 	}
 	s := checkBus(ctx, c, &r, root)
 	if s != nil {
 		defer s.Close()
-		if err := checkMailboxes(ctx, c, &r, s, root); err != nil {
+		if err := checkMailboxes(ctx, c, opt, &r, s, root); err != nil {
 			return err
 		}
 	}
@@ -116,7 +121,7 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 		checkLookAlikes(ctx, c, &r, s, root)
 	}
 	checkRoots(c, &r, root)
-	if dir := c.Text("scan"); dir != "" && dir != "true" {
+	if dir := opt.Scan; dir != "" {
 		checkStray(ctx, c, &r, dir, root)
 	}
 	if c.Under == kit.Tutti {
@@ -130,8 +135,8 @@ func runDoctor(ctx context.Context, c *kit.Call) error {
 		checkLeft(c, &r)
 		checkServers(c, &r)
 	}
-	showReport(c, &r)
-	if err := endLeft(ctx, c, &r); err != nil {
+	showReport(c, opt, &r)
+	if err := endLeft(ctx, c, opt, &r); err != nil {
 		return err
 	}
 	if !r.OK {
@@ -283,7 +288,7 @@ func checkHalt(c *kit.Call, r *report) {
 }
 
 // showReport prints the report for people or for programs.
-func showReport(c *kit.Call, r *report) {
+func showReport(c *kit.Call, opt *doctorOptions, r *report) {
 	if c.JSON {
 		if c.Under != kit.Tutti {
 			r.Findings = nil
@@ -298,5 +303,5 @@ func showReport(c *kit.Call, r *report) {
 			c.Line("              → " + kit.Folded(kit.Clean(strings.TrimSuffix(line, "\n")), 16, c.Columns))
 		}
 	}
-	showPrune(c, r)
+	showPrune(c, opt, r)
 }

@@ -55,16 +55,16 @@ func checkServers(c *kit.Call, r *report) {
 }
 
 // endLeft ends these processes: with --end, or when the user says so at a terminal.
-func endLeft(ctx context.Context, c *kit.Call, r *report) error {
-	if len(r.left) == 0 || !c.On("end") && (c.JSON || !c.UserReads()) {
+func endLeft(ctx context.Context, c *kit.Call, opt *doctorOptions, r *report) error {
+	if len(r.left) == 0 || !opt.End && (c.JSON || !c.UserReads()) {
 		return nil
 	}
 	if _, err := c.ForUser("end processes"); err != nil {
 		return err
 	}
 	question := fmt.Sprintf("End %d processes whose session has ended, and what they run?", len(r.left))
-	if err := c.Confirm(c.On("yes"), question, "no process was ended", "tutti doctor --end --yes"); err != nil {
-		if c.On("end") {
+	if err := c.Confirm(opt.Yes, question, "no process was ended", "tutti doctor --end --yes"); err != nil {
+		if opt.End {
 			return err
 		}
 		return nil

@@ -108,7 +108,7 @@ func (reg registered) knows(id string) {
 }
 
 // checkMailboxes looks at the names of the mailboxes, and with --prune at what should become of the odd ones.
-func checkMailboxes(ctx context.Context, c *kit.Call, r *report, s bus.Whole, root *app.Root) error {
+func checkMailboxes(ctx context.Context, c *kit.Call, opt *doctorOptions, r *report, s bus.Whole, root *app.Root) error {
 	reg := readRegistered(ctx, s)
 	if docs, ok := s.(store.Docs); ok { // a live agent reads its mailbox, registered or not
 		unknown := len(reg.tails) == 0
@@ -148,7 +148,7 @@ func checkMailboxes(ctx context.Context, c *kit.Call, r *report, s bus.Whole, ro
 			continue
 		}
 		classes[class] = append(classes[class], name)
-		if c.IsSet("prune") {
+		if opt.Prune {
 			r.Prune = append(r.Prune, mailboxFinding{name, filepath.Join(root.Path, "inbox", name), class, countMail(ctx, s, name)})
 		}
 	}
@@ -172,7 +172,7 @@ func checkMailboxes(ctx context.Context, c *kit.Call, r *report, s bus.Whole, ro
 	hygiene(r, hostless, classes[hostless], "mailboxes without the name of a host", pruneHint)
 	hygiene(r, phantom, classes[phantom], "mailboxes whose third part is no id", pruneHint)
 	slices.SortFunc(r.Prune, func(a, b mailboxFinding) int { return strings.Compare(a.Name, b.Name) })
-	if c.On("apply") {
+	if opt.Apply {
 		return quarantine(r, root)
 	}
 	return nil
@@ -239,7 +239,7 @@ func quarantine(r *report, root *app.Root) error {
 	return nil
 }
 
-func showPrune(c *kit.Call, r *report) {
+func showPrune(c *kit.Call, opt *doctorOptions, r *report) {
 	for _, m := range r.Moved {
 		c.Printf("moved to quarantine: %s (%s)\n", kit.Clean(c.App.Shown(m.Path)), kit.Plural(m.Mail, "message"))
 	}
@@ -249,7 +249,7 @@ func showPrune(c *kit.Call, r *report) {
 	switch {
 	case len(r.Prune) > 0:
 		c.Line("nothing was changed; this moves them: " + "tutti doctor --prune --apply")
-	case c.IsSet("prune") && len(r.Moved) == 0:
+	case opt.Prune && len(r.Moved) == 0:
 		c.Line("no mailbox to prune")
 	}
 }

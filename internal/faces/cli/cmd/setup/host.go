@@ -15,79 +15,84 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type hostSetupOptions struct {
+	Host, Scope, Write                                                         string
+	Print, Diff, NoHooks, NoServer, Remove, TrustHooks, NoTrust, Force, NoWake bool
+}
+
 // runHostSetup registers the server and the hooks, or takes them out.
-func runHostSetup(_ context.Context, c *kit.Call) error {
+func runHostSetup(_ context.Context, c *kit.Call, opt *hostSetupOptions) error {
 	if c.Under == kit.H2A {
-		return setupAsH2A(c)
+		return setupAsH2A(c, opt)
 	}
-	if err := setupFlags(c); err != nil {
+	if err := setupFlags(c, opt); err != nil {
 		return err
 	}
-	if c.On("trust-hooks") {
+	if opt.TrustHooks {
 		if _, err := c.ForUser("record that you trust hooks"); err != nil {
 			return err
 		}
 	}
-	q, all, err := hostRequest(c)
+	q, all, err := hostRequest(c, opt)
 	if err != nil {
 		return err
 	}
 	switch {
-	case c.On("print"):
-		return printSetup(c, q, all)
-	case c.IsSet("write"):
-		return setupFile(c, q, all[0])
+	case opt.Print:
+		return printSetup(c, opt, q, all)
+	case c.IsSet(&opt.Write):
+		return setupFile(c, opt, q, all[0])
 	}
 	var plans []*setup.Plan
 	for _, d := range all {
 		plan := func() *setup.Plan { return q.Plan(d) }
-		if c.On("diff") {
+		if opt.Diff {
 			plans = append(plans, plan())
 		} else {
 			plans = append(plans, q.Do(plan))
 		}
 	}
 	if c.JSON {
-		setupJSON(c, q, plans, reviewHooks(c, q, all, plans))
+		setupJSON(c, opt, q, plans, reviewHooks(c, opt, q, all, plans))
 		return setupFault(c, plans)
 	}
-	showSetup(c, q, plans)
-	if q.Remove && !c.On("diff") {
+	showSetup(c, opt, q, plans)
+	if q.Remove && !opt.Diff {
 		showLeft(c, q, plans)
 	}
-	showReviews(c, reviewHooks(c, q, all, plans))
+	showReviews(c, reviewHooks(c, opt, q, all, plans))
 	return setupFault(c, plans)
 }
 
 // setupFlags tells which flags do not go together.
-func setupFlags(c *kit.Call) error {
+func setupFlags(c *kit.Call, opt *hostSetupOptions) error {
 	var modes []string
-	for _, name := range [...]string{"print", "diff", "write"} {
-		if c.IsSet(name) {
-			modes = append(modes, "--"+name)
+	for _, flag := range [...]any{&opt.Print, &opt.Diff, &opt.Write} {
+		if c.IsSet(flag) {
+			modes = append(modes, "--"+c.FlagName(flag))
 		}
 	}
 	switch {
 	case len(modes) > 1:
 		return kit.Usagef("host setup: %s do not go together", strings.Join(modes, " and "))
-	case c.On("no-hooks") && c.On("no-server"):
+	case opt.NoHooks && opt.NoServer:
 		return kit.Usagef("host setup: --no-hooks and --no-server leave nothing to do")
-	case c.On("trust-hooks") && (c.On("remove") || len(modes) > 0 || c.On("no-hooks") || c.Text("scope") == driver.Project.String()):
+	case opt.TrustHooks && (opt.Remove || len(modes) > 0 || opt.NoHooks || opt.Scope == driver.Project.String()):
 		return kit.Usagef("host setup: --trust-hooks is for hooks that are installed, in the settings of the user")
-	case c.On("remove") && (c.On("print") || c.IsSet("write")):
+	case opt.Remove && (opt.Print || c.IsSet(&opt.Write)):
 		return kit.Usagef("host setup: --remove and %s do not go together", modes[0])
-	case c.IsSet("write") && (c.On("no-server") || c.Text("scope") == driver.Project.String()):
+	case c.IsSet(&opt.Write) && (opt.NoServer || opt.Scope == driver.Project.String()):
 		return kit.Usagef("host setup: --write puts the server into the one file that it names: --no-server and --scope do not go together with it")
-	case c.IsSet("write") && !namesHost(c):
+	case c.IsSet(&opt.Write) && !namesHost(c, opt):
 		return kit.UsageHint("--host "+strings.Join(kit.HostNames, "|"), "host setup: --write needs to know for which program")
 	}
 	return nil
 }
 
 // hostRequest is what the command line asks for, and of which programs.
-func hostRequest(c *kit.Call) (*setup.Request, []*driver.Driver, error) {
+func hostRequest(c *kit.Call, opt *hostSetupOptions) (*setup.Request, []*driver.Driver, error) {
 	q := &setup.Request{
-		Server: !c.On("no-server"), Hooks: !c.On("no-hooks"), Force: c.On("force"), Remove: c.On("remove"), NoTrust: c.On("no-trust"), Now: time.Now(),
+		Server: !opt.NoServer, Hooks: !opt.NoHooks, Force: opt.Force, Remove: opt.Remove, NoTrust: opt.NoTrust, Now: time.Now(),
 		Root: kit.AbsoluteRoot(c.RootFlag()),
 	}
 	home, err := c.App.Home()
@@ -98,26 +103,26 @@ func hostRequest(c *kit.Call) (*setup.Request, []*driver.Driver, error) {
 	if q.Place.Dir, err = os.Getwd(); err != nil {
 		return nil, nil, kit.FailIO("", err, "")
 	}
-	if c.Text("scope") == driver.Project.String() {
+	if opt.Scope == driver.Project.String() {
 		q.Scope = driver.Project
 	}
 	if q.Command, err = ownCommand(home); err != nil {
 		return nil, nil, kit.FailIO(kit.InstallHint, err, "find our own program")
 	}
-	all, err := hostsMeant(c, q.Place, q.Scope)
+	all, err := hostsMeant(c, opt, q.Place, q.Scope)
 	return q, all, err
 }
 
 // hostsMeant are the programs of --host: one, or those that are found, and where something is taken away all of them, of those that
 // have settings of that scope.
-func hostsMeant(c *kit.Call, p driver.Site, scope driver.Scope) (all []*driver.Driver, err error) {
-	if d, ok := driver.Get(c.Text("host")); ok {
+func hostsMeant(c *kit.Call, opt *hostSetupOptions, p driver.Site, scope driver.Scope) (all []*driver.Driver, err error) {
+	if d, ok := driver.Get(opt.Host); ok {
 		return []*driver.Driver{d}, nil
 	}
 	for _, d := range driver.All() {
 		_, serves := d.Servers.File(scope)
 		_, hooks := d.Hooks.File(scope)
-		if (serves || hooks) && (c.On("remove") || isHere(d, p)) {
+		if (serves || hooks) && (opt.Remove || isHere(d, p)) {
 			all = append(all, d)
 		}
 	}

@@ -15,16 +15,16 @@ import (
 )
 
 // setupAsH2A answers as the older program does: it prints its entry, or merges that into one file.
-func setupAsH2A(c *kit.Call) error {
-	d, ok := driver.Get(c.Value("host"))
+func setupAsH2A(c *kit.Call, opt *hostSetupOptions) error {
+	d, ok := driver.Get(opt.Host)
 	if !ok {
-		return kit.HintInstead(c.Missing("host"), "--host "+strings.Join(kit.HostNames, "|"))
+		return kit.HintInstead(c.Missing(&opt.Host), "--host "+strings.Join(kit.HostNames, "|"))
 	}
-	entry := h2aEntry(d.Name, c.RootFlag(), !c.On("no-wake"))
-	if c.On("no-wake") {
+	entry := h2aEntry(d.Name, c.RootFlag(), !opt.NoWake)
+	if opt.NoWake {
 		c.Warn("--no-wake only leaves --wake out of the entry; nudge = false in the [wake] settings switches typing off")
 	}
-	file := c.Value("write")
+	file := opt.Write
 	if file == "" {
 		aside(c, "the server of the bus, for %s", d.Title)
 		aside(c, "%s", bus.WhatReads(d))
@@ -35,7 +35,7 @@ func setupAsH2A(c *kit.Call) error {
 	if err != nil {
 		return kit.FailIO("", err, "")
 	}
-	q, _, err := hostRequest(c)
+	q, _, err := hostRequest(c, opt)
 	if err != nil {
 		return err
 	}

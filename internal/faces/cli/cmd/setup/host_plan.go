@@ -15,26 +15,26 @@ import (
 )
 
 // showSetup tells a person what was done, or with --diff what would be.
-func showSetup(c *kit.Call, q *setup.Request, plans []*setup.Plan) {
+func showSetup(c *kit.Call, opt *hostSetupOptions, q *setup.Request, plans []*setup.Plan) {
 	before := len(c.Out)
 	for _, p := range plans {
-		if c.On("diff") {
+		if opt.Diff {
 			showDiff(c, q, p)
 		} else {
-			showPlan(c, q, p)
+			showPlan(c, opt, q, p)
 		}
 	}
 	changed := slices.ContainsFunc(plans, (*setup.Plan).Changed)
 	failed := slices.ContainsFunc(plans, func(p *setup.Plan) bool { return p.Err != nil })
 	switch {
-	case changed && !failed && !q.Remove && !c.On("diff"):
+	case changed && !failed && !q.Remove && !opt.Diff:
 		skills := "tutti install-skills"
 		if q.Scope == driver.Project {
 			skills += " --scope project"
 		}
 		c.Line("→ " + kit.Folded(`"`+skills+`" teaches the models to use it; "tutti host status" checks the result`, 2, c.Columns))
 	case changed || failed:
-	case c.On("diff"):
+	case opt.Diff:
 		c.Remark("nothing would change")
 	case q.Remove && len(c.Out) == before:
 		c.Line("nothing of ours is in the settings of any agent program")
@@ -48,9 +48,11 @@ func callable(d *driver.Driver) bool {
 }
 
 // namesHost tells whether one program was asked for, and not those that are found.
-func namesHost(c *kit.Call) bool { return c.IsSet("host") && c.Text("host") != EveryHost }
+func namesHost(c *kit.Call, opt *hostSetupOptions) bool {
+	return c.IsSet(&opt.Host) && opt.Host != EveryHost
+}
 
-func showPlan(c *kit.Call, q *setup.Request, p *setup.Plan) {
+func showPlan(c *kit.Call, opt *hostSetupOptions, q *setup.Request, p *setup.Plan) {
 	var rows [][]string
 	for _, ch := range p.Changes {
 		if p.Err != nil && !ch.Written() {
@@ -79,7 +81,7 @@ func showPlan(c *kit.Call, q *setup.Request, p *setup.Plan) {
 	case p.Err != nil:
 		state = "only in part, see below"
 	case q.Remove && !p.Changed():
-		if len(p.Remarks) == 0 && !namesHost(c) {
+		if len(p.Remarks) == 0 && !namesHost(c, opt) {
 			return // it may not even be installed
 		}
 		state = "nothing of ours is there"
@@ -145,7 +147,7 @@ func diffLine(c *kit.Call, line string) string {
 }
 
 // setupJSON says the same for programs.
-func setupJSON(c *kit.Call, q *setup.Request, plans []*setup.Plan, reviews []reviewReport) {
+func setupJSON(c *kit.Call, opt *hostSetupOptions, q *setup.Request, plans []*setup.Plan, reviews []reviewReport) {
 	var hosts kit.List
 	ok := true
 	for _, p := range plans {
@@ -161,7 +163,7 @@ func setupJSON(c *kit.Call, q *setup.Request, plans []*setup.Plan, reviews []rev
 				o.Strs("did", nil)
 			}
 			o.Opt("backup", ch.Backup)
-			if c.On("diff") && p.Err == nil {
+			if opt.Diff && p.Err == nil {
 				o.Str("diff", settings.Diff(ch.Before, ch.After))
 			}
 			files.Obj(&o)
@@ -195,14 +197,14 @@ func setupJSON(c *kit.Call, q *setup.Request, plans []*setup.Plan, reviews []rev
 }
 
 // printSetup prints what belongs into each file, as it would stand in an empty one.
-func printSetup(c *kit.Call, q *setup.Request, all []*driver.Driver) error {
+func printSetup(c *kit.Call, opt *hostSetupOptions, q *setup.Request, all []*driver.Driver) error {
 	var rows kit.List
 	for _, d := range all {
 		snippets, err := q.Snippets(d)
 		if err != nil {
 			return hostFault(err)
 		}
-		if p := q.Plan(d); len(snippets) == 0 && namesHost(c) && p.Err != nil {
+		if p := q.Plan(d); len(snippets) == 0 && namesHost(c, opt) && p.Err != nil {
 			return hostFault(p.Err)
 		}
 		for _, s := range snippets {
@@ -225,16 +227,16 @@ func printSetup(c *kit.Call, q *setup.Request, all []*driver.Driver) error {
 }
 
 // setupFile puts the server into one file that the user names.
-func setupFile(c *kit.Call, q *setup.Request, d *driver.Driver) error {
-	path, err := filepath.Abs(c.Text("write"))
+func setupFile(c *kit.Call, opt *hostSetupOptions, q *setup.Request, d *driver.Driver) error {
+	path, err := filepath.Abs(opt.Write)
 	if err != nil {
 		return kit.FailIO("", err, "")
 	}
 	p := q.Do(func() *setup.Plan { return q.PlanFile(d, path) })
 	if c.JSON {
-		setupJSON(c, q, []*setup.Plan{p}, nil)
+		setupJSON(c, opt, q, []*setup.Plan{p}, nil)
 	} else {
-		showPlan(c, q, p)
+		showPlan(c, opt, q, p)
 	}
 	return setupFault(c, []*setup.Plan{p})
 }

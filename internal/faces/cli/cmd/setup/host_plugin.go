@@ -11,27 +11,32 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type hostPluginOptions struct {
+	Host, Instance, Status, Write, Scaffold string
+	Force                                   bool
+}
+
 // runHostPlugin prints the hooks by which the older programs follow an agent, or puts them into a file.
-func runHostPlugin(_ context.Context, c *kit.Call) error {
-	d, ok := driver.Get(c.Value("host"))
+func runHostPlugin(_ context.Context, c *kit.Call, opt *hostPluginOptions) error {
+	d, ok := driver.Get(opt.Host)
 	switch {
 	case !ok:
-		return kit.HintInstead(c.Missing("host"), "--host "+strings.Join(kit.HostNames, "|"))
-	case c.Value("instance") == "":
-		return c.Missing("instance")
-	case c.Value("write") != "" && c.Value("scaffold") != "":
+		return kit.HintInstead(c.Missing(&opt.Host), "--host "+strings.Join(kit.HostNames, "|"))
+	case opt.Instance == "":
+		return c.Missing(&opt.Instance)
+	case opt.Write != "" && opt.Scaffold != "":
 		return kit.Usagef("host plugin: --write and --scaffold do not go together")
 	}
-	status := c.Value("status")
+	status := opt.Status
 	if status == "" {
 		status = "paused"
 	}
-	p := setup.PluginFor(d, c.Value("instance"), status, c.RootFlag())
+	p := setup.PluginFor(d, opt.Instance, status, c.RootFlag())
 	switch {
-	case c.Value("write") != "":
-		return writePlugin(c, &p)
-	case c.Value("scaffold") != "":
-		return scaffoldPlugin(c, &p)
+	case opt.Write != "":
+		return writePlugin(c, opt, &p)
+	case opt.Scaffold != "":
+		return scaffoldPlugin(c, opt, &p)
 	}
 	if !c.JSON {
 		c.Facts([][]string{{"record", p.Record}, {"receive", p.Receive}, {"poll", p.Poll}})
@@ -51,8 +56,8 @@ func runHostPlugin(_ context.Context, c *kit.Call) error {
 }
 
 // pluginRequest is what the writing of hooks needs to know.
-func pluginRequest(c *kit.Call, plan func(*setup.Request) *setup.Plan) (*setup.Plan, error) {
-	q, _, err := hostRequest(c)
+func pluginRequest(c *kit.Call, opt *hostPluginOptions, plan func(*setup.Request) *setup.Plan) (*setup.Plan, error) {
+	q, _, err := hostRequest(c, &hostSetupOptions{Host: opt.Host, Force: opt.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -68,15 +73,15 @@ func pluginRequest(c *kit.Call, plan func(*setup.Request) *setup.Plan) (*setup.P
 	return p, nil
 }
 
-func writePlugin(c *kit.Call, p *setup.Plugin) error {
+func writePlugin(c *kit.Call, opt *hostPluginOptions, p *setup.Plugin) error {
 	if !p.Writes() {
 		return kit.Refuse("print the commands, and run them as "+p.Driver.Title+" lets you", "host plugin: %s has no hooks of this form", p.Driver.Title)
 	}
-	path, err := filepath.Abs(c.Value("write"))
+	path, err := filepath.Abs(opt.Write)
 	if err != nil {
 		return kit.FailIO("", err, "")
 	}
-	if _, err := pluginRequest(c, func(q *setup.Request) *setup.Plan { return q.PlanHooks(p, path) }); err != nil {
+	if _, err := pluginRequest(c, opt, func(q *setup.Request) *setup.Plan { return q.PlanHooks(p, path) }); err != nil {
 		return err
 	}
 	if !c.JSON {
@@ -86,7 +91,7 @@ func writePlugin(c *kit.Call, p *setup.Plugin) error {
 	var o canonjson.Object
 	o.Bool("ok", true)
 	o.Str("host", p.Driver.Name)
-	o.Str("written", c.Value("write"))
+	o.Str("written", opt.Write)
 	o.Str("mechanism", p.Mechanism)
 	o.Str("hook", setup.PluginHook)
 	if p.Driver.Name == "codex" {
@@ -96,16 +101,16 @@ func writePlugin(c *kit.Call, p *setup.Plugin) error {
 	return nil
 }
 
-func scaffoldPlugin(c *kit.Call, p *setup.Plugin) error {
+func scaffoldPlugin(c *kit.Call, opt *hostPluginOptions, p *setup.Plugin) error {
 	if p.Driver.Name != "codex" {
 		return kit.Refuse("--host codex", "host plugin: --scaffold makes a plug-in for Codex, and for no other program")
 	}
-	dir, err := filepath.Abs(c.Value("scaffold"))
+	dir, err := filepath.Abs(opt.Scaffold)
 	if err != nil {
 		return kit.FailIO("", err, "")
 	}
 	var s setup.Scaffold
-	_, err = pluginRequest(c, func(q *setup.Request) (plan *setup.Plan) {
+	_, err = pluginRequest(c, opt, func(q *setup.Request) (plan *setup.Plan) {
 		plan, s = q.PlanScaffold(p, dir)
 		return plan
 	})

@@ -19,8 +19,8 @@ type reviewReport struct {
 
 // reviewHooks looks for hooks that wait for the review of the user, and records the trust when the user says so: at the
 // question, or with --trust-hooks. An agent cannot say so.
-func reviewHooks(c *kit.Call, q *setup.Request, all []*driver.Driver, plans []*setup.Plan) (found []reviewReport) {
-	if q.Remove || !q.Hooks || q.Scope != driver.User || c.On("diff") {
+func reviewHooks(c *kit.Call, opt *hostSetupOptions, q *setup.Request, all []*driver.Driver, plans []*setup.Plan) (found []reviewReport) {
+	if q.Remove || !q.Hooks || q.Scope != driver.User || opt.Diff {
 		return nil
 	}
 	for i, d := range all {
@@ -31,7 +31,7 @@ func reviewHooks(c *kit.Call, q *setup.Request, all []*driver.Driver, plans []*s
 		if r.waiting, r.err = q.Unreviewed(d); r.err == nil && len(r.waiting) == 0 {
 			continue
 		}
-		if r.err == nil && mayTrust(c, d, r.waiting) {
+		if r.err == nil && mayTrust(c, opt, d, r.waiting) {
 			if r.err = q.Trust(d, r.waiting); r.err == nil {
 				left, err := q.Unreviewed(d) // what is switched off stays so
 				r.trusted, r.err = true, err
@@ -47,8 +47,8 @@ func reviewHooks(c *kit.Call, q *setup.Request, all []*driver.Driver, plans []*s
 }
 
 // mayTrust tells whether the user wants the trust recorded.
-func mayTrust(c *kit.Call, d *driver.Driver, waiting []setup.Review) bool {
-	if c.On("trust-hooks") {
+func mayTrust(c *kit.Call, opt *hostSetupOptions, d *driver.Driver, waiting []setup.Review) bool {
+	if opt.TrustHooks {
 		return true // an agent was refused before anything was written
 	}
 	if c.JSON || !kit.FactsOf(c.App).Attended() {

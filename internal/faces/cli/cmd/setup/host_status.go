@@ -30,12 +30,16 @@ type hostAnswer struct {
 	asked bool
 }
 
+type hostStatusOptions struct {
+	Host string
+}
+
 // runHostStatus looks how the agent programs stand to the bus.
-func runHostStatus(ctx context.Context, c *kit.Call) error {
+func runHostStatus(ctx context.Context, c *kit.Call, opt *hostStatusOptions) error {
 	if c.Under == kit.H2A {
-		return statusAsH2A(c)
+		return statusAsH2A(c, opt)
 	}
-	q, all, err := hostRequest(c)
+	q, all, err := hostRequest(c, &hostSetupOptions{Host: opt.Host})
 	if err != nil {
 		return err
 	}
@@ -358,8 +362,8 @@ func serverJSON(s *setup.Registered, a *hostAnswer) []byte {
 }
 
 // statusAsH2A prints what the older program says of its hosts; it looks at nothing.
-func statusAsH2A(c *kit.Call) error {
-	want := c.Value("host")
+func statusAsH2A(c *kit.Call, opt *hostStatusOptions) error {
+	want := opt.Host
 	var hosts kit.List
 	for _, h := range bus.HostFacts {
 		if want == "" && h.Later || want != "" && want != EveryHost && h.Name != want {

@@ -28,36 +28,41 @@ type step struct {
 	page []byte // of a manual page: what is written; nil for a program
 }
 
+type installOptions struct {
+	Dir                                   string
+	Link, Force, DryRun, NoMan, Uninstall bool
+}
+
 // runInstall lays programs and links, or takes them away.
-func runInstall(_ context.Context, c *kit.Call) error {
-	dir, err := installDir(c)
+func runInstall(_ context.Context, c *kit.Call, opt *installOptions) error {
+	dir, err := installDir(c, opt)
 	if err != nil {
 		return err
 	}
-	steps, err := planAll(c, dir)
+	steps, err := planAll(c, opt, dir)
 	if err != nil {
 		return err
 	}
-	if foreign := refused(steps); len(foreign) > 0 && !c.On("uninstall") {
+	if foreign := refused(steps); len(foreign) > 0 && !opt.Uninstall {
 		hint := "--force replaces them"
 		if steps[len(steps)-1].page != nil {
 			hint += "; --no-man leaves the manual pages out"
 		}
 		return kit.BadState(hint, "not ours, and in the way: %s", kit.Clean(strings.Join(foreign, ", ")))
 	}
-	if users := startedFrom(c, dir); c.On("uninstall") && len(users) > 0 && !c.On("force") {
+	if users := startedFrom(c, dir); opt.Uninstall && len(users) > 0 && !opt.Force {
 		hint := "tutti host setup --remove    # then again; --force removes the programs all the same"
-		if !c.On("dry-run") {
+		if !opt.DryRun {
 			return kit.BadState(hint, "nothing was removed: the settings of %s still start %s, and their hooks would do nothing", kit.Clean(strings.Join(users, ", ")), kit.Clean(c.App.Shown(filepath.Join(dir, "tutti"))))
 		}
 		c.Remark("first: %s", hint)
 	}
-	if !c.On("dry-run") {
+	if !opt.DryRun {
 		if err := carryOut(steps); err != nil {
 			return kit.FailIO("", err, "install")
 		}
 	}
-	showSteps(c, dir, steps)
+	showSteps(c, opt, dir, steps)
 	return nil
 }
 
@@ -84,18 +89,18 @@ func startedFrom(c *kit.Call, dir string) (titles []string) {
 }
 
 // planAll lists the steps for the programs and for the manual pages.
-func planAll(c *kit.Call, dir string) (steps []step, err error) {
-	if c.On("uninstall") {
+func planAll(c *kit.Call, opt *installOptions, dir string) (steps []step, err error) {
+	if opt.Uninstall {
 		steps = planRemoval(c, dir)
-	} else if steps, err = planInstall(c, dir); err != nil {
+	} else if steps, err = planInstall(c, opt, dir); err != nil {
 		return nil, err
 	}
 	switch {
-	case c.On("no-man"):
-	case c.On("uninstall"):
+	case opt.NoMan:
+	case opt.Uninstall:
 		steps = append(steps, planPageRemoval(c, PageDir(dir))...)
 	default:
-		steps = append(steps, planPages(c, PageDir(dir), c.On("force"))...)
+		steps = append(steps, planPages(c, PageDir(dir), opt.Force)...)
 	}
 	return steps, nil
 }
@@ -110,8 +115,8 @@ func refused(steps []step) (paths []string) {
 	return paths
 }
 
-func installDir(c *kit.Call) (string, error) {
-	if dir := c.Text("dir"); dir != "" {
+func installDir(c *kit.Call, opt *installOptions) (string, error) {
+	if dir := opt.Dir; dir != "" {
 		return filepath.Abs(dir)
 	}
 	home, err := c.App.Home()
@@ -127,7 +132,7 @@ func linkNames(c *kit.Call) []string {
 	return names
 }
 
-func planInstall(c *kit.Call, dir string) ([]step, error) {
+func planInstall(c *kit.Call, opt *installOptions, dir string) ([]step, error) {
 	daemon, err := kit.FullPath()
 	if err != nil {
 		return nil, kit.FailIO("", err, "find our own program")
@@ -140,16 +145,16 @@ func planInstall(c *kit.Call, dir string) ([]step, error) {
 			return nil, kit.FailIO(`build both programs ("make build") and run the new one: bin/tutti install`, err, "")
 		}
 		s := step{Path: filepath.Join(dir, filepath.Base(src)), Does: "copy", To: src}
-		if c.On("link") {
+		if opt.Link {
 			s.Does = "link"
 		}
-		steps = append(steps, check(s, c.On("force")))
+		steps = append(steps, check(s, opt.Force))
 	}
 	for _, name := range linkNames(c) {
-		steps = append(steps, check(step{Path: filepath.Join(dir, name), Does: "link", To: "tutti"}, c.On("force")))
+		steps = append(steps, check(step{Path: filepath.Join(dir, name), Does: "link", To: "tutti"}, opt.Force))
 	}
 	if old := filepath.Join(dir, formerName); isOurs(old) { // last: until then the old tutti goes on with its old program
-		steps = append(steps, check(step{Path: old, Does: "link", To: "tutti-full"}, c.On("force")))
+		steps = append(steps, check(step{Path: old, Does: "link", To: "tutti-full"}, opt.Force))
 	}
 	return steps, nil
 }

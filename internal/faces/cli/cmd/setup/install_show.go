@@ -19,9 +19,9 @@ var stepWords = [...][3]string{ // done, planned
 
 // showSteps says what was done. Manual pages are many and of one kind: people are told how many there are of each fate,
 // and by name of those that are not ours.
-func showSteps(c *kit.Call, dir string, steps []step) {
+func showSteps(c *kit.Call, opt *installOptions, dir string, steps []step) {
 	column := 1
-	if c.On("dry-run") {
+	if opt.DryRun {
 		column = 2
 	}
 	var rows, counted [][]string
@@ -46,7 +46,7 @@ func showSteps(c *kit.Call, dir string, steps []step) {
 	if c.JSON {
 		var o canonjson.Object
 		o.Bool("ok", true)
-		o.Bool("dryRun", c.On("dry-run"))
+		o.Bool("dryRun", opt.DryRun)
 		o.Raw("steps", kit.Marshal(append([]step{}, steps...)))
 		o.Bool("inPath", inPath(dir))
 		c.Emit(o.Bytes())
@@ -57,9 +57,9 @@ func showSteps(c *kit.Call, dir string, steps []step) {
 	if len(rows) == 0 {
 		c.Line("nothing of ours in " + kit.Clean(c.App.Shown(dir)))
 	}
-	if !c.On("uninstall") {
+	if !opt.Uninstall {
 		pathAdvice(c, dir)
-		manAdvice(c, dir)
+		manAdvice(c, opt, dir)
 	}
 }
 

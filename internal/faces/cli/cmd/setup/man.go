@@ -16,16 +16,21 @@ import (
 	"tutti/internal/platform/smallfile"
 )
 
+type manOptions struct {
+	Dir  string
+	Roff bool
+}
+
 // runMan shows a page, prints it, or writes all of them.
-func runMan(ctx context.Context, c *kit.Call) error {
-	if dir := c.Text("dir"); dir != "" || c.IsSet("dir") {
+func runMan(ctx context.Context, c *kit.Call, opt *manOptions) error {
+	if dir := opt.Dir; dir != "" || c.IsSet(&opt.Dir) {
 		return writePages(c, dir)
 	}
 	page, text, err := pageOf(c)
 	switch {
 	case err != nil:
 		return err
-	case c.Columns == 0 || c.On("roff"):
+	case c.Columns == 0 || opt.Roff:
 		c.Out = append(c.Out, page...)
 		return nil
 	case showPage(ctx, c, page):
@@ -171,10 +176,10 @@ func isOurPage(path string) bool {
 
 // manAdvice says when man looks elsewhere. It finds the pages by the folder of the programs in PATH, which pathAdvice is
 // about, unless MANPATH says where to look; an empty element of that one stands for the usual places.
-func manAdvice(c *kit.Call, programs string) {
+func manAdvice(c *kit.Call, opt *installOptions, programs string) {
 	where := filepath.SplitList(os.Getenv("MANPATH"))
 	tree := filepath.Dir(PageDir(programs))
-	if c.On("no-man") || len(where) == 0 || slices.Contains(where, "") || slices.Contains(where, tree) {
+	if opt.NoMan || len(where) == 0 || slices.Contains(where, "") || slices.Contains(where, tree) {
 		return
 	}
 	c.Remark("%s is not in MANPATH, so man does not look there", kit.Clean(c.App.Shown(tree)))

@@ -10,8 +10,10 @@ import (
 )
 
 // runMCPServe serves an agent CLI. What goes wrong is exit status 1, as scripts around such a server expect.
-func runMCPServe(ctx context.Context, c *kit.Call) error {
-	err := server.Serve(ctx, service(c))
+func runMCPServe(ctx context.Context, c *kit.Call, opt *full.MCPFlags) error {
+	s := service(c)
+	s.MCP = *opt
+	err := server.Serve(ctx, s)
 	if err != nil && ctx.Err() == nil {
 		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
 	}
@@ -20,17 +22,9 @@ func runMCPServe(ctx context.Context, c *kit.Call) error {
 
 func service(c *kit.Call) full.Service {
 	return full.Service{
-		App: c.App, Flag: func(name string) string { return flagText(c, name) }, Args: c.Args, In: c.In, Out: c.OutFile, Err: c.ErrFile, Version: kit.Version,
+		App: c.App, Args: c.Args, In: c.In, Out: c.OutFile, Err: c.ErrFile, Version: kit.Version,
 		JSON: c.JSON, Quiet: c.Quiet, Color: c.Color, Columns: c.Columns,
 	}
-}
-
-// flagText is the value of a flag, "true" for a switch that is on, and "" for one that was not given.
-func flagText(c *kit.Call, name string) string {
-	if i := c.Verb.Flag(c.Under, name); i >= 0 && c.Verb.At(i).Kind <= kit.TrueSwitch && c.On(name) {
-		return "true"
-	}
-	return c.Value(name)
 }
 
 // runMCPTools lists the tools of the MCP server: the names as JSON, or a table for people.

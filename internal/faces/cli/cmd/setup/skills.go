@@ -13,54 +13,59 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type installSkillsOptions struct {
+	Host, Scope                    string
+	Sessions, Force, Remove, Print bool
+}
+
 // runInstallSkills puts the skill where agent programs look, or takes it away.
-func runInstallSkills(_ context.Context, c *kit.Call) error {
-	if c.Under == kit.H2A && !c.IsSet("host") {
-		return kit.HintInstead(c.Missing("host"), "--host "+strings.Join(SkillHosts, "|"))
+func runInstallSkills(_ context.Context, c *kit.Call, opt *installSkillsOptions) error {
+	if c.Under == kit.H2A && !c.IsSet(&opt.Host) {
+		return kit.HintInstead(c.Missing(&opt.Host), "--host "+strings.Join(SkillHosts, "|"))
 	}
-	for _, other := range [...]string{"force", "print"} {
-		if c.On("remove") && c.On(other) {
-			return kit.Usagef("install-skills: --remove and --%s do not go together", other)
+	for _, other := range [...]*bool{&opt.Force, &opt.Print} {
+		if opt.Remove && *other {
+			return kit.Usagef("install-skills: --remove and --%s do not go together", c.FlagName(other))
 		}
 	}
-	q, err := skillRequest(c)
+	q, err := skillRequest(c, opt)
 	if err != nil {
 		return err
 	}
-	if c.On("print") {
-		return printSkill(c, q)
+	if opt.Print {
+		return printSkill(c, opt, q)
 	}
 	var r *skill.Report
-	if c.On("remove") {
+	if opt.Remove {
 		r = skill.Remove(q)
 	} else {
 		r = skill.Install(q)
 	}
 	switch {
 	case c.Under == kit.H2A:
-		skillsAsH2A(c, q, r)
+		skillsAsH2A(c, opt, q, r)
 	case c.JSON:
-		skillsJSON(c, q, r)
+		skillsJSON(c, opt, q, r)
 	default:
-		showSkills(c, q, r)
+		showSkills(c, opt, q, r)
 	}
 	if err := r.Err(); err != nil {
 		return kit.FailIO("", err, "")
 	}
 	if !r.Complete() {
-		return skillsLeft(c, q, r)
+		return skillsLeft(c, opt, q, r)
 	}
 	return nil
 }
 
 // skillRequest is what the command line asks for. A project needs no home folder.
-func skillRequest(c *kit.Call) (*skill.Request, error) {
+func skillRequest(c *kit.Call, opt *installSkillsOptions) (*skill.Request, error) {
 	// A skill file of another program or an edited one is kept beside and replaced: left alone, it would teach what is no longer there.
-	force := c.On("force") || c.Under != kit.H2A && !c.On("sessions")
-	q := &skill.Request{Force: force, Strict: c.Under == kit.H2A, Now: time.Now(), Sessions: c.On("sessions"), Has: func(name string) bool { return c.Table.Has(c.Under, name) }}
+	force := opt.Force || c.Under != kit.H2A && !opt.Sessions
+	q := &skill.Request{Force: force, Strict: c.Under == kit.H2A, Now: time.Now(), Sessions: opt.Sessions, Has: func(name string) bool { return c.Table.Has(c.Under, name) }}
 	q.Place.Env = os.Getenv
 	home, err := c.App.Home()
-	if scope := c.Text("scope"); scope == driver.Project.String() || q.Sessions && scope == "" {
+	if scope := opt.Scope; scope == driver.Project.String() || q.Sessions && scope == "" {
 		q.Scope = driver.Project
 		q.Place.Dir, err = os.Getwd()
 	}
@@ -68,12 +73,12 @@ func skillRequest(c *kit.Call) (*skill.Request, error) {
 		return nil, kit.FailIO("", err, "")
 	}
 	q.Place.Home = home
-	if d, ok := driver.Get(c.Text("host")); ok {
+	if d, ok := driver.Get(opt.Host); ok {
 		q.Drivers = []*driver.Driver{d}
 		return q, nil
 	}
 	for _, d := range driver.All() {
-		if c.On("remove") || c.On("print") || home != "" && isHere(d, q.Place) {
+		if opt.Remove || opt.Print || home != "" && isHere(d, q.Place) {
 			q.Drivers = append(q.Drivers, d)
 		}
 	}
@@ -98,10 +103,10 @@ func isHere(d *driver.Driver, p driver.Site) bool {
 }
 
 // printSkill prints what would be written.
-func printSkill(c *kit.Call, q *skill.Request) error {
+func printSkill(c *kit.Call, opt *installSkillsOptions, q *skill.Request) error {
 	form := driver.Markdown
 	var titles []string
-	if c.IsSet("host") && c.Text("host") != EveryHost && len(q.Drivers[0].Skills.Folders) > 0 {
+	if c.IsSet(&opt.Host) && opt.Host != EveryHost && len(q.Drivers[0].Skills.Folders) > 0 {
 		form, titles = q.Drivers[0].Skills.Folders[0].Form, []string{q.Drivers[0].Title}
 	}
 	parts := skill.Parts(form, titles)
@@ -121,7 +126,7 @@ func printSkill(c *kit.Call, q *skill.Request) error {
 }
 
 // skillsAsH2A prints the object of the older program.
-func skillsAsH2A(c *kit.Call, q *skill.Request, r *skill.Report) {
+func skillsAsH2A(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *skill.Report) {
 	var installed, skipped, pruned kit.List
 	for i := range r.Files {
 		switch f := &r.Files[i]; f.State {
@@ -147,7 +152,7 @@ func skillsAsH2A(c *kit.Call, q *skill.Request, r *skill.Report) {
 	}
 	var o canonjson.Object
 	o.Bool("ok", r.Complete() && r.Err() == nil)
-	o.Str("host", c.Text("host"))
+	o.Str("host", opt.Host)
 	o.Str("scope", q.Scope.String())
 	o.Str("targetBase", r.Base)
 	o.Raw("installed", installed.Bytes())
@@ -176,7 +181,7 @@ func importHint(q *skill.Request) string {
 }
 
 // skillsJSON says each file with what became of it.
-func skillsJSON(c *kit.Call, q *skill.Request, r *skill.Report) {
+func skillsJSON(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *skill.Report) {
 	var files kit.List
 	for i := range r.Files {
 		f := &r.Files[i]
@@ -196,7 +201,7 @@ func skillsJSON(c *kit.Call, q *skill.Request, r *skill.Report) {
 	o.Str("scope", q.Scope.String())
 	o.Raw("files", files.Bytes())
 	o.Raw("old", kit.Marshal(append([]skill.Old{}, r.Old...)))
-	if !c.On("remove") {
+	if !opt.Remove {
 		o.Opt("importHint", importHint(q))
 	}
 	c.Emit(o.Bytes())
@@ -209,7 +214,7 @@ var skillWords = [...]string{
 }
 
 // showSkills tells a person. The parts that a skill refers to go without saying, unless something is the matter.
-func showSkills(c *kit.Call, q *skill.Request, r *skill.Report) {
+func showSkills(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *skill.Report) {
 	var rows [][]string
 	for i := range r.Old {
 		if o := &r.Old[i]; o.Moved != "" {
@@ -233,13 +238,13 @@ func showSkills(c *kit.Call, q *skill.Request, r *skill.Report) {
 		}
 	}
 	c.Facts(rows)
-	if c.On("remove") {
+	if opt.Remove {
 		if len(rows) == 0 {
 			c.Line("no skill of ours lies in the folders of " + titlesOf(q.Drivers))
 		}
 		return
 	}
-	if absent := absentHosts(c, q, r); absent != "" {
+	if absent := absentHosts(c, opt, q, r); absent != "" {
 		c.Remark("not found here, and left out: %s", absent)
 	}
 	if note := importHint(q); note != "" {
@@ -256,8 +261,8 @@ func titlesOf(all []*driver.Driver) string {
 }
 
 // absentHosts are the programs that all left out. The skills of the sessions lie where some look that are not here.
-func absentHosts(c *kit.Call, q *skill.Request, r *skill.Report) string {
-	if c.IsSet("host") && c.Text("host") != EveryHost {
+func absentHosts(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *skill.Report) string {
+	if c.IsSet(&opt.Host) && opt.Host != EveryHost {
 		return ""
 	}
 	var absent []*driver.Driver
@@ -271,7 +276,7 @@ func absentHosts(c *kit.Call, q *skill.Request, r *skill.Report) string {
 }
 
 // skillsLeft is the fault when files were left alone.
-func skillsLeft(c *kit.Call, q *skill.Request, r *skill.Report) error {
+func skillsLeft(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *skill.Report) error {
 	n := 0
 	for i := range r.Files {
 		if r.Files[i].State == skill.Left {
@@ -280,7 +285,7 @@ func skillsLeft(c *kit.Call, q *skill.Request, r *skill.Report) error {
 	}
 	hint := "--force replaces what was edited, and keeps it beside; a link has to be removed by hand"
 	switch {
-	case c.On("remove"):
+	case opt.Remove:
 		hint = "look at what is left, and remove it by hand"
 	case q.Force:
 		hint = "remove what is in the way by hand"

@@ -13,7 +13,7 @@ var (
 // DeployVerbs bring a bus elsewhere, and look for a later release.
 var DeployVerbs = []kit.Verb{
 	{
-		Name: "deploy k8s-sidecar", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Reads, Run: runDeploySidecar,
+		Name: "deploy k8s-sidecar", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Reads, Opts: kit.WithFlags(runDeploySidecar),
 		Short: "print a Kubernetes container beside that of an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "remote: and the name of the pod", Help: "whose it is"},
@@ -26,7 +26,7 @@ var DeployVerbs = []kit.Verb{
 		Exit: kit.ExitPlain, See: "deploy k8s-tenant",
 	},
 	{
-		Name: "deploy k8s-tenant", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Reads, Run: runDeployTenant,
+		Name: "deploy k8s-tenant", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Reads, Opts: kit.WithFlags(runDeployTenant),
 		Short: "print the Kubernetes manifest of a bus for a team",
 		Flags: []kit.Flag{
 			{Name: "namespace", Kind: kit.Text, Value: "name", Default: "h2a", Help: "its namespace"},
@@ -41,7 +41,7 @@ var DeployVerbs = []kit.Verb{
 		Examples: "$ tutti deploy k8s-tenant --image tutti:1 --replicas 3 --write bus.yaml", Exit: kit.ExitPlain, See: "deploy k8s-sidecar",
 	},
 	{
-		Name: "upgrade", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Run: runUpgrade,
+		Name: "upgrade", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runUpgrade),
 		Short: "check for a later release",
 		Flags: []kit.Flag{
 			{Name: "check", Kind: kit.Switch, Help: "answer in the form of the older program's check"},

@@ -6,7 +6,7 @@ import (
 
 var HostVerbs = []kit.Verb{
 	{
-		Name: "host setup", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Run: runHostSetup,
+		Name: "host setup", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runHostSetup),
 		Short: "connect your agent CLIs to the bus",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Default: "all; under h2a it must be given", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"},
@@ -47,7 +47,7 @@ $ h2a host setup --host claude --write .mcp.json`,
 		See:  "install-skills, mcp-serve",
 	},
 	{
-		Name: "host status", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Waits: true, Run: runHostStatus,
+		Name: "host status", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Waits: true, Opts: kit.WithFlags(runHostStatus),
 		Short: "show which agent CLIs are connected",
 		Flags: []kit.Flag{{Name: "host", Kind: kit.Text, Value: "host", Default: "all", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"}},
 		Does: `Shows for each agent CLI its version, where our server is registered, and whether hooks and skill are up to date. It
@@ -66,7 +66,7 @@ $ tutti host status --host codex --json`,
 		See:  "doctor, root",
 	},
 	{
-		Name: "host plugin", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Run: runHostPlugin,
+		Name: "host plugin", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runHostPlugin),
 		Short: "print the hooks of the older programs",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Choices: kit.HostNames, Help: "which program"},

@@ -6,7 +6,7 @@ import (
 
 var MCPVerbs = []kit.Verb{
 	{
-		Name: "mcp-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Stays, Waits: true, TextOnly: true, Bus: true, Run: runMCPServe,
+		Name: "mcp-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Stays, Waits: true, TextOnly: true, Bus: true, Opts: kit.WithFlags(runMCPServe),
 		Short: "serve an agent CLI over MCP",
 		Flags: []kit.Flag{
 			{Name: "auto-open", Kind: kit.Switch, Help: "connect the agent and open a session at start"},

@@ -8,7 +8,7 @@ import (
 
 var DoctorVerbs = []kit.Verb{
 	{
-		Name: "doctor", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Run: runDoctor, Bus: true,
+		Name: "doctor", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Opts: kit.WithFlags(runDoctor), Bus: true,
 		Short: "find what is wrong and show how to repair it",
 		Flags: []kit.Flag{
 			{Name: "scan", Kind: kit.Text, Value: "dir", Offer: kit.Folders, Help: "look for other buses below this folder"},
@@ -37,7 +37,7 @@ $ tutti doctor --end --yes`,
 
 var ProgramVerbs = []kit.Verb{
 	{
-		Name: "install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Anyway: true, Run: runInstall,
+		Name: "install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Anyway: true, Opts: kit.WithFlags(runInstall),
 		Short: "install tutti and its other names for the shell",
 		Flags: []kit.Flag{
 			{Name: "dir", Kind: kit.Text, Value: "dir", Default: "~/.local/bin", Offer: kit.Folders, Help: "the folder"},
@@ -74,7 +74,7 @@ $ tutti completion fish >~/.config/fish/completions/tutti.fish`,
 		See:  "install",
 	},
 	{
-		Name: "man", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, TextOnly: true, Run: runMan,
+		Name: "man", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, TextOnly: true, Opts: kit.WithFlags(runMan),
 		Short: "show the manual page of a verb, or write all pages",
 		Args:  "[<verb>]",
 		Flags: []kit.Flag{

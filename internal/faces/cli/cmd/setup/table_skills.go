@@ -10,7 +10,7 @@ var SkillHosts = []string{"claude", "codex", "gemini", "opencode", "agy", "herme
 const EveryHost = "all"
 
 var SkillVerbs = []kit.Verb{{
-	Name: "install-skills", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Run: runInstallSkills,
+	Name: "install-skills", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runInstallSkills),
 	Short: "teach your agent CLIs to use the bus: the skill h2a",
 	Flags: []kit.Flag{
 		{Name: "host", Kind: kit.Text, Value: "host", Default: "all; under h2a it must be given", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/cmd/status"
 	"tutti/internal/faces/cli/kit"
@@ -12,7 +13,7 @@ import (
 )
 
 var UpVerbs = []kit.Verb{{
-	Name: "up", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Bus: true, Run: runUp,
+	Name: "up", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runUp),
 	Short: "stay running and tell you about mail for absent agents",
 	Flags: []kit.Flag{{
 		Name: "registry", Kind: kit.Text, Value: "files", Default: "that of the folder where you are", Offer: kit.Files,
@@ -53,8 +54,9 @@ $ tutti up --quiet`,
 	See:  "watch, status, send, keepalive, session monitor, drumbeat watch, escalation settle",
 }}
 
-func runUp(ctx context.Context, c *kit.Call) error {
+func runUp(ctx context.Context, c *kit.Call, opt *full.UpFlags) error {
 	s := service(c)
+	s.Up = *opt
 	s.Open = session.OpenRegistry
 	err := daemon.Serve(ctx, s)
 	other, runs := errors.AsType[*app.UpError](err)
