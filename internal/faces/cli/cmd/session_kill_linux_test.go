@@ -22,7 +22,7 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// claudeScript stands in for Claude Code: it keeps a transcript, shows an idle screen, writes what it is told to the file "heard", and ends
+// claudeScript stands in for Claude Code: it keeps a transcript, shows an idle screen, writes each prompt to the file "heard", and ends
 // when it is asked to.
 const claudeScript = `
 while [ $# -gt 0 ]; do
@@ -48,7 +48,7 @@ done
 type troupe struct {
 	*testing.T
 	home, work, sockets string
-	usual               map[string]time.Duration // how long a verb takes that nobody disturbs
+	usual               map[string]time.Duration // how long a verb takes without a kill
 }
 
 func newTroupe(t *testing.T) *troupe {
@@ -152,7 +152,7 @@ func (s *troupe) rows() (states map[string]string, wrong []string) {
 	return states, wrong
 }
 
-// sound compares registry, tmux and processes with what is wanted, and looks whether the user's own conversation is as it was.
+// sound compares registry, tmux and processes with what they are to be, and checks that the user's own conversation is unchanged.
 func (s *troupe) sound(k *killable, private string) {
 	s.Helper()
 	states, wrong := s.rows()
