@@ -19,7 +19,7 @@ const (
 func hookRows() []row {
 	all := []row{
 		{work: "a hook with no mail, whole process", target: timesBase(2.5), round: quietHook},
-		{work: "the hook before an edit, nobody has a lease, whole process", target: timesBase(2.5), round: editHook(false)},
+		{work: "the hook before an edit without a lease, whole process", target: timesBase(2.5), round: editHook(false)},
 		{work: "the same while another agent has a lease on the file, against a start of `tutti-full`", target: timesBase(2), round: editHook(true)},
 		{work: "a hook with ten unread messages, whole process", target: timesBase(4), round: tellingHook},
 	}

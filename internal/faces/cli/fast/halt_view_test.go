@@ -8,7 +8,7 @@ import (
 	"tutti/internal/sessions/agentproc"
 )
 
-// TestHaltMembers: "tutti halt --json" has the members of docs/halt.md and no others: the command lines of agents are not among them.
+// TestHaltMembers: "tutti halt --json" has these members and no others: the command lines of agents are not among them.
 func TestHaltMembers(t *testing.T) {
 	v := HaltView{
 		OK: true, Halted: true, Path: "/h", Reason: "r", Since: "s", Watcher: "not installed",
