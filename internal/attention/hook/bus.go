@@ -9,7 +9,7 @@ import (
 	"tutti/internal/comms/exchange"
 )
 
-// A place is the project in whose folder the agent works.
+// A place is the project whose folder the agent works in.
 type place struct {
 	known   bool // it was looked for
 	project exchange.Project
@@ -17,8 +17,7 @@ type place struct {
 	mail    bool   // it got some of this kind, or has written
 }
 
-// project is the one in whose folder the agent works, if it has mail of this kind: it got some, or has written. It is looked for once for an
-// event, which most often is all that this kind of mail costs.
+// project is the one whose folder the agent works in, if it has mail of this kind: it got some, or has written.
 func (e *event) project() (p exchange.Project, mark string, ok bool) {
 	if e.o.Projects == nil || e.call.Dir == "" {
 		return p, "", false

@@ -17,8 +17,8 @@ func (e *event) waitsForUser(ctx context.Context) (bool, error) {
 	return e.stopped(ctx, epoch)
 }
 
-// stopped tells whether a halt has stopped the agent and its user has not let it go on since. At the first thing that its user
-// says it is told so.
+// stopped reports whether a halt has stopped the agent and its user has not let it go on since. The next prompt of its user
+// lets it know.
 func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
 	if epoch == halt.UnknownEpoch {
 		_, err := e.o.Memory()
@@ -39,8 +39,8 @@ func (e *event) stopped(ctx context.Context, epoch uint64) (bool, error) {
 	return true, e.notes.update(func(n *note) { n.Told = epoch })
 }
 
-// goesOn notes that the user of the agent has let it go on after a halt. Where the last that it heard of us was to stop, it is told so,
-// once, at an event that can say it.
+// goesOn notes that the user of the agent has let it go on after a halt. If the last that it got from us was to stop, it gets a
+// note, once, at an event that can show it.
 func (e *event) goesOn(epoch uint64) error {
 	if e.was.Told == epoch {
 		return e.notes.update(func(n *note) { n.Epoch = epoch })

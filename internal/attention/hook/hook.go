@@ -13,19 +13,19 @@
 //     user. The texts come with the next event, or by the tool.
 //   - Nothing is said where the model will not read it and a later event can say it instead ([driver.Hooks.Drops]).
 //   - What an agent does is reported to the job on which its session works. An agent in no session of ours is not asked about.
-//   - An agent that works in the folder of a project is told of the messages that other projects have laid into its mailbox, each once
-//     in a conversation of the agent, judged by the real gpg and with what the protocol wants of who gets it. Their bodies are not printed.
+//   - An agent that works in the folder of a project gets the messages that other projects have sent to its mailbox, each once
+//     in a conversation of the agent, verified by the real gpg and with what the protocol expects of the reader. Their bodies are not printed.
 //     With nothing new that costs a look at the times of two files. Where something is new, a program that cannot judge it is replaced by
 //     one that can, before anything was done ([Elsewhere]).
-//   - At the beginning of a conversation an agent is told in one line what else waits for it, and what to type first. Where nothing can,
+//   - At the beginning of a conversation an agent sees in one line what else waits for it, and what to type first. Where nothing can,
 //     that costs a look for some folders.
 //   - While the halt switch is on, every event that can stop the agent denies: the tool, the prompt, the next request to the model. One function
 //     decides that, and whether the event must be denied does not depend on the input, the bus or what is remembered of the conversation.
 //   - In which agent CLI process it ran, and which halt it made known there, is put down for "tutti halt" (package reach).
-//   - Before a file is changed on which a peer has a lease the agent is told who has it and until when, and nothing is kept from it. Where
-//     nobody has one that costs a look for a folder; where somebody may, a program that does without package lease is replaced by one that
+//   - Before an agent changes a file that a peer has reserved, it sees who has it and until when; nothing is blocked. Where
+//     there is none that costs a look for a folder; where there may be one, a program that does without package lease is replaced by one that
 //     has it ([WarnElsewhere]).
-//   - When a halt was cleared, nothing is put before an agent until its user has let it go on.
+//   - After a halt was cleared, an agent is shown nothing until its user has let it go on.
 //
 // How the programs differ is for package driver to know, who an agent is for identity, what becomes of mail for post. Where the
 // bus is and how an agent is connected is handed in. It starts no goroutine.
@@ -60,9 +60,9 @@ type Bus struct {
 	// Connect finds or makes the agent of a conversation. notice is what changed for it, mostly "".
 	Connect func(ctx context.Context, conversation string) (i address.Instance, notice string, err error)
 	Close   func() error
-	// Leases knows who works on which file; nil: nobody is asked.
+	// Leases knows which agent works on which file; nil: not checked.
 	Leases *reservation.Reservations
-	// Waits returns what waits for an agent beside its mail; nil: nobody is asked.
+	// Waits returns what waits for an agent beside its mail; nil: not checked.
 	Waits func(ctx context.Context, i address.Instance) ([]todo.Item, error)
 }
 
@@ -72,7 +72,7 @@ type RefusedError struct{ Text string }
 
 func (e *RefusedError) Error() string { return e.Text }
 
-// A BusChoice says which bus is meant.
+// A BusChoice says which bus is used.
 type BusChoice struct {
 	Root string // that very one, which must be there; "": the one for Dir, which is made as the server of the agent would
 	Dir  string // where the agent works; "": where the hook runs
@@ -88,12 +88,13 @@ type Options struct {
 	Open   func(ctx context.Context, p BusChoice) (*Bus, error)
 	Out    io.Writer
 	Now    func() time.Time
-	// Tell is told what the agent does when its event was dealt with, but not while it is halted: whether it works, as it
-	// does after a prompt, after a tool, and when one more turn was asked for. i is "" where it is not known. Nil: nobody is told.
+	// Tell is called with what the agent does when its event was dealt with, but not while it is halted: whether it works, as
+	// it does after a prompt, after a tool, and when one more turn was asked for. i is "" where it is not known. Nil: not
+	// called.
 	Tell func(c *driver.Call, i address.Instance, works bool)
-	// Projects leads to the conversations between projects; nil: nobody is told of them.
+	// Projects leads to the conversations between projects; nil: there are no notices about them.
 	Projects *Projects
-	// Warner reads the leases on files; nil: nobody is told of them.
+	// Warner reads the file reservations; nil: there are no warnings.
 	Warner *Warner
 	// Waits is called at the beginning of a conversation before anything is done, in a program that cannot tell what waits for an agent: it
 	// puts one in its place that can, if something may wait, and returns if not. Nil: this one can.
@@ -103,10 +104,10 @@ type Options struct {
 	Process func() (proc.ID, bool)
 	Build   string
 	Denies  bool
-	// Dialog is asked again and again at an event of [driver.Event.Beside] while a dialog is open; it returns false when it was answered.
-	// Nil: nobody waits beside a dialog.
+	// Dialog is asked again and again at an event of [driver.Event.Beside] while a dialog is open; it returns false when it was
+	// answered. Nil: no hook waits beside a dialog.
 	Dialog func() bool
-	// Notice tells the user at the desktop that a halt ended without a recorded lift; nil: nobody is told.
+	// Notice tells the user at the desktop that a halt ended without a recorded lift; nil: no notice.
 	Notice func(text string)
 	// Switch and Memory look at the halt switch; nil: as package halt does.
 	Switch func() halt.State
@@ -204,7 +205,7 @@ func (e *event) run(ctx context.Context) (err error) {
 	case e.call.Helper && m == driver.Tool:
 		return e.report(ctx)
 	case e.call.Helper:
-		return nil // what is said now reaches somebody else
+		return nil // from now on the output reaches another reader
 	case m == driver.End:
 		return errors.Join(e.report(ctx), e.over(ctx)) // there may be no time for both
 	}
@@ -345,7 +346,7 @@ func (e *event) prove(ctx context.Context) error {
 	}))
 }
 
-// The ways in which an agent is told, as they stand in the trail.
+// The ways in which an agent is notified, as recorded in the trail.
 const (
 	byHook = "hook"
 	byStop = mailbox.ResultStop
@@ -406,7 +407,7 @@ func (e *event) mail(ctx context.Context, notice string) (err error) {
 			n.Printed = append(n.Printed, p)
 		}
 	})
-	if err != nil { // nobody would know at the next event
+	if err != nil { // the next event could not know it
 		err = errors.Join(err, e.bus.Office.Shown(ctx, e.r, t))
 	}
 	return errors.Join(doubt, err)

@@ -13,8 +13,8 @@ import (
 	"tutti/internal/comms/protocol"
 )
 
-// Projects is what conversations between projects are known by: mail that lies in files of the project in whose folder an agent
-// works, and not on the bus.
+// Projects is the access to conversations between projects: mail in files of the project whose folder an agent works in, and
+// not on the bus.
 type Projects struct {
 	home string // of this user
 	open func() (*exchange.Service, exchange.ReceiveOptions, error)
@@ -41,9 +41,10 @@ const (
 	maxJudged = 5
 	// lookTime bounds one look. What was not judged by then is left for the next event, and not told as refused.
 	lookTime = 5 * time.Second
-	// silence is after how long a conversation in which the other side is awaited is told as silent: twelve polls that found nothing.
+	// silence is after how long a conversation whose other side has to answer is reported as silent: twelve polls that found
+	// nothing.
 	silence = protocol.EmptyPolls * protocol.PollCadence
-	// maxSilent is how many silent conversations are told of at once.
+	// maxSilent is how many silent conversations are reported at once.
 	maxSilent = 2
 	// minLetters is the least room with which a look is worth it: where mail of the bus fills the answer, it comes with the next event.
 	minLetters = 900
@@ -52,7 +53,7 @@ const (
 	grain = 100 * time.Millisecond
 )
 
-// A round is one look at the mailbox of the project, while it is told.
+// A round is one look at the mailbox of the project, while its messages are shown.
 type round struct {
 	project exchange.Project
 	mark    string // of the mailbox and of the record of sends, as they were before
@@ -64,7 +65,7 @@ type round struct {
 	left    bool // there was no room or no time for all of them
 }
 
-// letters looks whether a message between projects has come, and puts what is to be said of it into at most room bytes. nil: nothing.
+// letters checks for new messages between projects, and writes its notice about them into at most room bytes. nil: nothing.
 func (e *event) letters(ctx context.Context, room int) (*round, error) {
 	p, mark, ok := e.project()
 	if !ok {
@@ -117,13 +118,13 @@ func (e *event) replace() error {
 	return e.o.Projects.instead()
 }
 
-// lost tells whether what was told with the prompt before was lost.
+// lost reports whether the text shown with the prompt before was lost.
 func (e *event) lost() bool {
 	return e.call.Event.Moment == driver.Prompt && e.now.Sub(e.was.Letters.Prompt).Abs() >= sameMoment
 }
 
-// arrive notes what the event by itself tells: that the user has written, and whether what was told with the prompt before was lost, see
-// printed.lostBy. It is then told once more.
+// arrive notes what the event itself shows: that the user has written, and whether the text shown with the prompt before was
+// lost, see printed.lostBy. It is then shown once more.
 func (e *event) arrive() error {
 	was := &e.was.Letters
 	prompt := e.call.Event.Moment == driver.Prompt
@@ -248,9 +249,10 @@ func (e *event) wrote(ctx context.Context, o *exchange.Service, r *round, room i
 	return nil
 }
 
-// fresh are the messages that this conversation of the agent is to be told of, oldest first: those that wait, and since it has looked
-// first also the releases, which wait for nobody. What stands in the ledger was given to another conversation, or to a poll: it comes again
-// only where one begins, or comes into the project. At the end of a turn those that ask for no other one come with the next event.
+// fresh are the messages that this conversation of the agent has to see, oldest first: those that wait, and since it has looked
+// first also the releases, which wait for no answer. Messages in the ledger were given to another conversation, or to a poll:
+// it comes again only where one begins, or comes into the project. At the end of a turn those that ask for no other one come
+// with the next event.
 func (e *event) fresh(o *exchange.Service, p *overview.Project, r *round) ([]overview.Message, error) {
 	was := e.was.Letters
 	if was.Project != p.Path {
@@ -286,8 +288,8 @@ func (e *event) fresh(o *exchange.Service, p *overview.Project, r *round) ([]ove
 	return all, nil
 }
 
-// given are the messages of which the ledger says that somebody of this project was given them. Of what was made again from a mailbox
-// nobody knows that.
+// given are the messages that were given to an agent of this project, by the ledger. For entries that were made again from a
+// mailbox that is unknown.
 func given(l exchange.Ledger, all []overview.Message) (map[string]bool, error) {
 	names, asked := map[string]bool{}, map[string]bool{}
 	for i := range all {
@@ -307,8 +309,7 @@ func given(l exchange.Ledger, all []overview.Message) (map[string]bool, error) {
 	return names, nil
 }
 
-// asks tells whether a message is a reason for one more turn: somebody is to be told of it. A progress never is, and after a release there is
-// nothing to be done.
+// asks reports whether a message is a reason for one more turn: an agent has to see it.
 func asks(t protocol.Type) bool { return t.Surfaces() && t != protocol.Release }
 
 // claim notes what is about to be said, so that no other hook of this conversation says it as well. It returns false when one has.

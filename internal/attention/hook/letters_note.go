@@ -17,11 +17,12 @@ type letterNote struct {
 	Told    []string  // names of messages, and of silences
 	Asked   []string  // names of messages that were the reason for a turn
 	Again   []string  // names of messages that were judged and could not be told yet
-	Last    []string  // names of what was told with a prompt, as long as nothing proves that the turn went on
+	Last    []string  // names of messages shown with a prompt, as long as nothing proves that the turn went on
 	Twice   []string  // names of what was lost with a prompt once
 }
 
-// maxTold is how many names are kept of each kind, the newest. A mailbox that has more of them waiting is one that nobody empties.
+// maxTold is how many names are kept of each kind, the newest. A mailbox that has more of them waiting is one that no agent
+// empties.
 const maxTold = 500
 
 func (l *letterNote) shorten() {

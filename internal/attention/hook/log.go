@@ -17,7 +17,8 @@ const (
 	maxLine = 1 << 10
 )
 
-// Log writes a line to the log of hooks, below this user's folder of state. Nobody is told when that fails: there is no place.
+// Log writes a line to the log of hooks, below this user's folder of state. A failure is not reported: there is no place for
+// it.
 func Log(state, what string, err error, now time.Time) {
 	if state == "" || err == nil {
 		return

@@ -25,9 +25,9 @@ type note struct {
 	Root     string           // of the bus
 	Instance address.Instance // who the agent is there
 	Epoch    uint64           // halts there had been when its user last set it to work
-	Told     uint64           // halts there had been when it was told last that one was cleared
+	Told     uint64           // count of halts when it last learnt that one was cleared
 	Prompted uint64           // halts there had been when its user last typed a prompt after one
-	Ended    uint64           // the last halt of which it was told that no lift was recorded
+	Ended    uint64           // the last halt that it learnt of whose lift was not recorded
 	Printed  []printed        // what is not proven to have been shown
 	Letters  letterNote       // what is remembered of the mail between projects
 }
@@ -153,7 +153,7 @@ func (s *notes) forget() error {
 	return fmt.Errorf("forget the conversation: %w", err)
 }
 
-// sweep removes the notes of conversations that have not been heard of for long. What fails is tried again with the next one.
+// sweep removes the notes of conversations that have been silent for long. What fails is tried again with the next one.
 func (s *notes) sweep(now time.Time) {
 	d, err := atomicfile.OpenDir(filepath.Join(s.state, notesFolder))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // refused decides whether the agent must stand still at this event, and says why. Every event asks here, and nowhere else.
 func (e *event) refused() (why string, must bool) {
 	s := e.o.Switch()
-	if s.Path == "" { // a home folder that nobody knows has no switch: that is a fault of the set-up, and not a halt
+	if s.Path == "" { // an unknown home folder has no switch: that is a fault of the set-up, and not a halt
 		return "", false
 	}
 	if e.halts = s.Halted; !s.Halted {
@@ -90,7 +90,7 @@ func (e *event) deny(why string) error {
 		e.acked = e.halts && !a.Told
 	}
 	if !e.halts {
-		return nil // a pause is no halt: the conversation goes on when it ends
+		return nil // a pause is not a halt: the conversation goes on when it ends
 	}
 	switch e.call.Event.Moment {
 	case driver.Start, driver.Prompt, driver.Tool, driver.Stop:
@@ -106,7 +106,7 @@ func (e *event) deny(why string) error {
 	return nil
 }
 
-// mark puts down that a hook was seen in the process of the agent CLI, and that it heard of a halt.
+// mark records that a hook was seen in the process of the agent CLI, and that it saw a halt.
 func (e *event) mark(err *error) {
 	if e.o.Process == nil || e.o.State == "" || e.call.Event.Moment == driver.End {
 		return

@@ -46,13 +46,13 @@ func (e *event) edits(ctx context.Context) error {
 		return nil
 	}
 	if !holdsAny(filepath.Join(e.was.Root, leaseFolder)) {
-		return nil // nobody has one here
+		return nil // there is no reservation here
 	}
 	return e.o.Warner.warn(ctx, e)
 }
 
-// holdsAny tells whether a lease lies in a folder, or may: a document beside the one that puts those in a row who take
-// one, which stays.
+// holdsAny reports whether a folder has a reservation, or may have one: a document beside the one that serialises the agents
+// that take one, which stays.
 func holdsAny(dir string) bool {
 	f, err := smallfile.OpenDir(dir, smallfile.NoLinks)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *event) warn(ctx context.Context) (err error) {
 	}
 	e.r = mail.Reader{Instance: e.was.Instance, Session: e.call.Conversation}
 	if stopped, err := e.waitsForUser(ctx); stopped || err != nil {
-		return err // as of mail: nothing is put before it
+		return err // as with mail: nothing is shown to it
 	}
 	found, err := e.others(ctx)
 	if err != nil || len(found) == 0 {
@@ -100,14 +100,14 @@ func (e *event) warn(ctx context.Context) (err error) {
 			doubt = errors.Join(doubt, e.bus.Leases.Warn(ctx, f.lease, e.was.Instance))
 		}
 	}
-	ending := "Nothing keeps you from it. Better ask first, or work on something else: you are told by mail when the lease ends."
+	ending := "Nothing keeps you from it. Better ask first, or work on something else: you get mail when the lease ends."
 	if after {
-		ending = "You have changed it. Tell the holder what you did, and ask before you change more: you are told by mail when the lease ends."
+		ending = "You have changed it. Tell the holder what you did, and ask before you change more: you get mail when the lease ends."
 	}
 	return errors.Join(doubt, e.say(e.cut(text.String(), ending)))
 }
 
-// A finding is a lease of somebody else on a file.
+// A finding is another agent's reservation of a file.
 type finding struct {
 	file  string // as the program has it
 	lease *reservation.Lease
@@ -142,7 +142,7 @@ func (e *event) others(ctx context.Context) (found []finding, err error) {
 // and the two dots behind it out of the path before they ask it.
 func (e *event) paths(file string) []string {
 	if !filepath.IsAbs(file) && e.call.Dir == "" {
-		return nil // nobody knows where that is
+		return nil // the place of it is unknown
 	}
 	all := []string{truepath.Below(e.call.Dir, file)}
 	if strings.Contains(file, "..") {

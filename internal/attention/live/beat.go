@@ -60,7 +60,7 @@ func (c *clock) gap(now time.Time) bool {
 	return since > 2*c.every || since < -c.every
 }
 
-// grace tells whether nobody is to be called absent: this process was asleep until a moment ago, or is about to find out.
+// grace reports whether no peer may be called absent: this process was asleep until a moment ago, or is about to find out.
 func (c *clock) grace(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (h *held) beat() {
 	next, err := h.a.o.Presence.Patch(ctx, s, c, h.a.o.Now())
 	switch {
 	case errors.Is(err, presence.ErrClosed), err == nil && next.State == presence.StateExpired:
-		h.leave(ctx, s, errors.New("somebody else closed it"))
+		h.leave(ctx, s, errors.New("another process closed it"))
 	case errors.Is(err, presence.ErrTaken):
 		h.a.endOf(h)
 		h.a.o.Log(fmt.Sprintf("session %s is over: its name belongs to another agent now", h.id))
@@ -179,7 +179,7 @@ func (a *Attendance) Engage(i address.Instance) (stopped bool) {
 		}
 		h.epoch.Store(epoch)
 		h.engaged.Add(1)
-		// The step is about the session, not about one of its messages, so it stands under the session's id.
+		// The step is about the session, not about one of its messages, so it is recorded under the session's id.
 		a.notes.add(s.Instance, mailbox.Mark{
 			ID: string(h.id), Step: mailbox.Engaged, At: a.o.Now(), By: string(s.Instance), Session: string(h.id),
 		})

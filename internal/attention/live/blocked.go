@@ -8,7 +8,8 @@ import (
 	"tutti/internal/store"
 )
 
-// maxBlocked is of how many blocked peers a session is told: more is noise, and whoever may write on the bus can make it.
+// maxBlocked is how many blocked peers a session is notified of: more is noise, and anyone who may write on the bus can make
+// it.
 const maxBlocked = 1000
 
 // follows are the kinds of which the watch is to tell that they changed.
@@ -42,7 +43,7 @@ func (p *pushes) blockages(ctx context.Context, how manner) error {
 	for _, b := range blocked[:min(len(blocked), maxBlocked)] {
 		p.push(blocker.PeerBlocked, how, b.Told)
 	}
-	if how == backlog { // what a session is told when it opens is what is there
+	if how == backlog { // the state when it opens is reported to a session as such
 		return nil
 	}
 	for _, i := range unblocked[:min(len(unblocked), maxBlocked)] {

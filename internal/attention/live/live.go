@@ -1,26 +1,28 @@
 // Package live keeps the sessions of one process present on the bus, and tells each of them what happens around it.
 //
-// A session that was opened here is kept by a heartbeat until it is closed. One that somebody swept is made again; one that
-// somebody with the right to do so has closed is left closed, and so is one whose name another agent has taken: its heartbeat
-// and its pushes end, and the log says so. All heartbeats of the process come from one timer, and that is also what asks for
-// the full looks of package watch. Beside them an idle process wakes up only to look at negotiations, every 5 s and when a journal grows.
+// A session that was opened here is kept by a heartbeat until it is closed. One that was swept is made again; one that was
+// closed by an agent with the right to do so stays closed, and so is one whose name another agent has taken: its heartbeat and
+// its pushes end, and the log says so. All heartbeats of the process come from one timer, and that is also what asks for the
+// full looks of package watch. Beside them an idle process wakes up only to look at negotiations, every 5 s and when a journal
+// grows.
 //
-// A push says that a peer joined, that a peer left, that a message lies in the mailbox, or that a peer is blocked, or not any more,
-// in a scope that the session follows. Each thing is told once in the life of a session: what is there when the session opens is its backlog and is marked as that; it is not told again when the
-// session was swept, or when the watch had to begin anew. Pushes of one look come in the order joined, left, mail, blocked, unblocked. A push
-// is a hint and proves nothing; that it went out stands in the trail of the message as the step "pushed". Who wakes idle agents
-// is told of the same messages, also where the session has not asked to be told; of the backlog only what came while the session was being
-// opened, because its sender may have seen it live. Nothing is pushed
-// before the agent can be told: whether the user lets pushes go out is asked when they go, not when they are kept.
-// What others add to a negotiation of the agent between two looks is told once, however much it is.
+// A push reports that a peer joined, that a peer left, that a message is in the mailbox, or that a peer is blocked, or not any
+// more, in a scope that the session follows. Each change is pushed once in the life of a session: what is there when the
+// session opens is its backlog and is marked as that; it is not pushed again when the session was swept, or when the watch had
+// to begin anew. Pushes of one look come in the order joined, left, mail, blocked, unblocked. A push is a hint and proves
+// nothing; that it went out is recorded in the trail of the message as the step "pushed". The waker gets the same messages,
+// also if the session has not subscribed; of the backlog only what came while the session was being opened, because its sender
+// may have seen it live. Nothing is pushed before the agent can receive it: whether the user lets pushes go out is asked when
+// they go, not when they are kept. Additions of others to a negotiation of the agent between two looks are pushed once, however
+// much it is.
 //
-// While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares nobody dead. When the switch
-// was cleared pushes stay off until [Attendance.Engage]: the user has let the agent go on. What came meanwhile is not
-// pushed then, because whoever engages an agent shows it its mail. A session that is opened while the switch is on starts
-// in this state.
+// While the halt switch is on nothing is pushed and heartbeats go on, so that a pause declares no agent dead. When the switch
+// was cleared pushes stay off until [Attendance.Engage]: the user has let the agent go on. What came meanwhile is not pushed
+// then, because the caller that engages an agent shows it its mail. A session that is opened while the switch is on starts in
+// this state.
 //
 // A process that was stopped, or slept with its machine, is present again with the first tick of its timer. Its peers may have
-// slept as well, so for one heartbeat after such a gap nobody is said to have left for a heartbeat that is too old.
+// slept as well, so for one heartbeat after such a gap no agent counts as gone because its heartbeat is too old.
 package live
 
 import (
@@ -74,13 +76,13 @@ type Options struct {
 	// Engaged tells whether the user of an agent has let it go on after the last halt in another program, as at a terminal.
 	// It is asked when something would be pushed and this process does not know. Nil: nowhere else.
 	Engaged func(ctx context.Context, i address.Instance) (bool, error)
-	// Wake makes what wakes the agent of a session when mail comes, with a function that tells whether it may be woken
-	// now. nil: nobody is woken in this session. Nil: in none.
+	// Wake makes what wakes the agent of a session when mail comes, with a function that reports whether it may be woken now.
+	// nil: no waking in this session. Nil: in none.
 	Wake func(s *presence.Session, may func() bool) Waker
-	// Standing returns an error for an agent that was taken out of service: no session of it is opened, and one that is open
-	// ends with its next heartbeat. Nil: nobody ever is.
+	// Standing returns an error for a retired agent: no session of it is opened, and one that is open ends with its next
+	// heartbeat. Nil: none ever is.
 	Standing func(ctx context.Context, i address.Instance) error
-	// Deals follows the negotiations that concern a session. Nil: nobody is told of any.
+	// Deals follows the negotiations that concern a session. Nil: none are followed.
 	Deals func(s *presence.Session) Deals
 	// DealsEvery is the time between two looks at them where no watcher tells that a journal has grown; 0: dealsEvery, or Heartbeat if that
 	// is less.
@@ -89,17 +91,17 @@ type Options struct {
 	Alive func(pid int) bool
 }
 
-// A Push is one thing that a session is told.
+// A Push is one notification of a session.
 type Push struct {
 	Topic   string
-	Session address.SessionID // who is told
+	Session address.SessionID // the recipient
 	Data    []byte            // a JSON object on one line
 }
 
-// A Waker is told what concerns the waking of one agent. Its functions do not block.
+// A Waker gets the events that matter for waking one agent. Its functions do not block.
 type Waker interface {
-	Mail() // a message came that is no backlog
-	Halt() // the switch is on: nobody is woken before mail comes that the agent may be told of
+	Mail() // a message came that is not backlog
+	Halt() // the switch is on: no waking before mail comes that the agent may see
 	Close()
 }
 
@@ -146,7 +148,7 @@ func New(o Options) *Attendance {
 	return a
 }
 
-// alive tells whether there is such a process, whoever it belongs to.
+// alive reports whether there is such a process, of any user.
 func alive(pid int) bool {
 	_, err := proc.Of(pid)
 	return !errors.Is(err, proc.ErrGone)
@@ -215,7 +217,7 @@ func (a *Attendance) withOwner(pid int, extra map[string][]byte) map[string][]by
 func (a *Attendance) start(ctx context.Context, h *held) ([]*presence.Session, error) {
 	h.epoch.Store(a.o.Epoch())
 	if h.epoch.Load() == halt.UnknownEpoch {
-		a.o.Log("nothing will be pushed: the counter of halts cannot be read, so nobody knows whether one was cleared")
+		a.o.Log("nothing will be pushed: the counter of halts cannot be read, so it is unknown whether one was cleared")
 	}
 	h.readSwitch()
 	p := newPushes(h)

@@ -31,7 +31,7 @@ type held struct {
 	failing string       // guarded by writing: what was logged of heartbeats since the last good one
 	active  atomic.Int64 // ns: last sign of life of the agent that its record does not have; 0: none
 
-	hurried atomic.Bool // somebody is about to write its record
+	hurried atomic.Bool // another process is about to write its record
 
 	mu    sync.Mutex // guards what follows; a leaf
 	own   *presence.Session
@@ -102,6 +102,6 @@ func (a *Attendance) all() []*held {
 // clockStep is how far the time of a file may lie behind the clock: that of file systems advances in steps of 1 to 10 ms.
 const clockStep = 10 * time.Millisecond
 
-// cameSince tells whether a message came after the opening of the session began. Its sender may have seen the session already, and was
-// told that it is live.
+// cameSince reports whether a message came after the opening of the session began. Its sender may have seen the session
+// already, with a receipt that says live.
 func (h *held) cameSince(m *mailbox.Message) bool { return !m.Stored.Before(h.began.Add(-clockStep)) }

@@ -28,7 +28,7 @@ const (
 	EntriesAppended = "negotiation.event_appended" // {"negotiationId","newEntries","totalEntries"}
 )
 
-// pushes is what one session is told. It is used by the goroutine of run alone.
+// pushes is the queue of one session. Only the goroutine of run uses it.
 type pushes struct {
 	h        *held
 	instance address.Instance
@@ -40,7 +40,7 @@ type pushes struct {
 	peers    map[address.SessionID]bool
 	mail     map[uint64]bool                       // hashes of the ids of messages that are not news any more
 	added    int                                   // to mail, since it was last brought in line with the mailbox
-	waker    Waker                                 // nil: nobody wakes the agent
+	waker    Waker                                 // nil: no waking
 	blocked  map[address.Instance]address.Instance // peers that are blocked, by canonical name: as they spell it
 }
 
@@ -69,7 +69,7 @@ func (p *pushes) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if line := fmt.Sprintf("session %s is told nothing for a while: %v", p.h.id, err); line != said {
+		if line := fmt.Sprintf("session %s gets no notices for a while: %v", p.h.id, err); line != said {
 			said = line
 			o.Log(line)
 		}
@@ -145,7 +145,7 @@ func (p *pushes) event(ctx context.Context, e follow.Event) error {
 			return p.catchUpNow(ctx, missed)
 		}
 	case follow.Unfit:
-		p.h.a.o.Log(fmt.Sprintf("something in the mailbox %s is no message: %v", e.Mailbox, e.Err))
+		p.h.a.o.Log(fmt.Sprintf("something in the mailbox %s is not a message: %v", e.Mailbox, e.Err))
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ type manner uint8
 const (
 	missed  manner = iota // they are pushed
 	backlog               // they are pushed as what was there before
-	silent                // they are not pushed, and are no news any more
+	silent                // they are not pushed, and are no longer news
 )
 
 // survey finds out who else is there, and which messages are, oldest first.
@@ -191,8 +191,8 @@ func (p *pushes) catchUpNow(ctx context.Context, how manner) error {
 	return err
 }
 
-// resumed is called when the switch was cleared. What came meanwhile is no news, unless the user was faster than the watch and
-// has let the agent go on already: what came since then is not to be lost, and only peers that left are forgotten.
+// resumed is called when the switch was cleared. Events from meanwhile are not news, unless the user was faster than the watch
+// and has let the agent go on already: later events must not be lost, and only peers that left are forgotten.
 func (p *pushes) resumed(ctx context.Context) error {
 	how := missed
 	var err error
@@ -342,7 +342,7 @@ func (h *held) engagedElsewhere(epoch uint64) bool {
 	was := h.engaged.Load()
 	on, err := o.Engaged(h.a.end, h.session().Instance)
 	if err != nil {
-		o.Log(fmt.Sprintf("session %s is told nothing: nobody knows whether its user has let it go on: %v", h.id, err))
+		o.Log(fmt.Sprintf("session %s gets no notices: it is unknown whether its user has let it go on: %v", h.id, err))
 	}
 	if err != nil || !on || !h.engaged.CompareAndSwap(was, was+1) {
 		return false

@@ -25,7 +25,7 @@ type Bus struct {
 	Store      store.Reader
 }
 
-// For returns what waits on the bus for somebody.
+// For returns the items that wait on the bus for an agent or user.
 func (b *Bus) For(ctx context.Context, me address.Instance, now time.Time) (all []Item, err error) {
 	for _, look := range []func(context.Context, address.Instance, time.Time) ([]Item, error){b.matters, b.turns, b.held, b.blocked} {
 		some, err := look(ctx, me, now)
@@ -37,7 +37,7 @@ func (b *Bus) For(ctx context.Context, me address.Instance, now time.Time) (all 
 	return all, nil
 }
 
-// matters are those that are open and for who looks, and may be answered by him if he is a person.
+// matters are those that are open and for the viewer; a person may answer them.
 func (b *Bus) matters(ctx context.Context, me address.Instance, now time.Time) (all []Item, err error) {
 	of := b.Agreements.Matters()
 	matters, problems, err := of.All(ctx)

@@ -1,6 +1,6 @@
-// Package todo gathers in one list what waits for somebody, of whatever kind, each with the command to type next: permission dialogs,
-// matters put before a person, conversations between projects that were handed over or are said to be complete, negotiations whose turn
-// it is, jobs to accept, mail that was held back, and peers that ask for help.
+// Package todo gathers in one list everything that waits for an agent or a user, of whatever kind, each with the command to
+// type next: permission dialogs, escalations, conversations between projects that were handed over or are said to be complete,
+// negotiations whose turn it is, jobs to accept, mail that was held back, and peers that ask for help.
 //
 // It promises that everybody who asks gets the same list by the same rules: the one screen, the server of an agent and its hooks. What
 // each of them is, and who may do something about it, the packages of these things know. Texts are those of others and at most
@@ -16,7 +16,7 @@ import (
 	"tutti/internal/core/termsafe"
 )
 
-// The kinds of things that wait, in the order in which they are shown: first what holds somebody up at this moment.
+// The kinds of things that wait, in the order in which they are shown: first what blocks an agent at this moment.
 const (
 	Permission  = "permission"
 	Escalation  = "escalation"

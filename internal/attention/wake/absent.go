@@ -17,20 +17,20 @@ import (
 	"tutti/internal/store"
 )
 
-// AbsentOptions say on which bus readers are looked after who have no session, and how their person is told. All but Otherwise,
-// Holder, Most and Log are needed.
+// AbsentOptions select the bus whose readers without a session are looked after, and how their person is notified. All but
+// Otherwise, Holder, Most and Log are needed.
 type AbsentOptions struct {
 	Mail     *mailbox.Mailbox
 	Book     *members.Book
 	Registry *registry.Registry
-	Ring     *keyring.Ring // whose keys are in it belongs to this user; of nobody else anything is told
+	Ring     *keyring.Ring // agents whose keys are in it belong to this user; there are no notices about others
 	Leases   Leases
 	Holder   string // this process, for people
-	// Times are those of an agent; a person is told after Gather.
+	// Times are those of an agent; a person is notified after Gather.
 	Times Times
-	// Say tells the person that mail waits for who, and what to do about it; told is false where there is no desktop.
+	// Say notifies the person that mail waits for who, and what to do about it; told is false where there is no desktop.
 	Say func(ctx context.Context, who address.Instance, text string) (told bool, err error)
-	// Otherwise says it where nobody could be told at the desktop, with the number of messages. Nil: nothing is done then.
+	// Otherwise is called if the desktop could not show the notice, with the number of messages. Nil: nothing is done then.
 	Otherwise func(who address.Instance, unread int)
 	// Note puts a step on record in the mailbox of the reader. from is who sent the last message to it.
 	Note func(reader, from address.Instance, m mailbox.Mark)
@@ -45,8 +45,8 @@ type Leases interface {
 }
 
 // Absent are readers who may have no session: agents that are not there, and people. No server of their own climbs for them, so
-// that of the sender does, or whoever looks after all mailboxes of a user. All that can be done is to tell the person: nobody is
-// started. However many look after the same mailbox, one of them tells.
+// that of the sender does, or the process that watches all mailboxes of a user. All that can be done is to notify the person:
+// no agent is started. However many look after the same mailbox, one of them tells.
 type Absent struct {
 	o     AbsentOptions
 	works sync.WaitGroup // what was started for them
@@ -62,7 +62,7 @@ const (
 	maxSent   = 100
 )
 
-// NewAbsent returns nobody. Nothing runs before mail was sent to somebody.
+// NewAbsent returns an empty Absent. Nothing runs before mail was sent to an absent reader.
 func NewAbsent(o AbsentOptions) *Absent {
 	if o.Log == nil {
 		o.Log = func(string) {}
@@ -88,8 +88,8 @@ type absentee struct {
 	epoch uint64   // of the halts when they were sent
 }
 
-// Mail says that a message lies in the mailbox of a reader. It does not wait for anything that comes of it; noted is false where
-// nothing will, because there are too many readers.
+// Mail reports that a message is in the mailbox of a reader. It does not wait for the result; noted is false if nothing will
+// follow, because there are too many readers.
 func (a *Absent) Mail(who, from address.Instance, id string) (noted bool) {
 	one := a.find(who.Canonical())
 	if one != nil {
@@ -98,7 +98,7 @@ func (a *Absent) Mail(who, from address.Instance, id string) (noted bool) {
 	return one != nil
 }
 
-// Left says that a session of a reader has ended: what was for it to read may wait for somebody who is not there now.
+// Left reports that a session of a reader has ended: its unread mail may now wait for an absent reader.
 func (a *Absent) Left(who address.Instance) {
 	a.mu.Lock()
 	one := a.all[who.Canonical()]
@@ -157,7 +157,7 @@ func (a *Absent) drop() bool {
 	return false
 }
 
-// Work starts something that has to do with them, unless this is over. Whoever starts it sees to its end.
+// Work starts a task about them, unless this is over. The caller sees to its end.
 func (a *Absent) Work(f func()) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -193,7 +193,7 @@ func (one *absentee) idle() bool {
 	return len(one.sent) == 0
 }
 
-// mail takes note of a message. What was sent before a halt is no reason to tell anybody after it.
+// mail takes note of a message. Mail that was sent before a halt causes no notice after it.
 func (one *absentee) mail(from address.Instance, id string) {
 	epoch := halt.Epoch()
 	one.mu.Lock()
@@ -221,8 +221,9 @@ func (one *absentee) may() bool {
 	return epoch != halt.UnknownEpoch && !halt.Read().Halted && halt.Epoch() == epoch
 }
 
-// unread are the messages known here that nobody was shown, the newest first, as long as the reader has no session, is one
-// of this user's, and nobody has told them of this mailbox a while ago. again is when the first of those is free that somebody is about to be shown.
+// unread are the messages known here that no reader was shown, the newest first, as long as the reader has no session, is one
+// of this user's, and had no recent notice about this mailbox. again is when the first message that a reader is about to be
+// shown becomes free.
 func (one *absentee) unread(ctx context.Context) (ids []string, again time.Time, err error) {
 	now := time.Now()
 	found, err := one.a.o.Book.Resolve(ctx, string(one.who), now)
@@ -233,7 +234,7 @@ func (one *absentee) unread(ctx context.Context) (ids []string, again time.Time,
 	if ours, err := one.a.Ours(ctx, one.who); err != nil || live || !ours {
 		return nil, again, err
 	}
-	all, _, err := one.a.o.Mail.Lines(ctx, one.who, mailbox.Query{States: true}) // whoever reads the mailbox says what is no message
+	all, _, err := one.a.o.Mail.Lines(ctx, one.who, mailbox.Query{States: true}) // the reader of the mailbox reports files that are not messages
 	if err != nil {
 		return nil, again, err
 	}
@@ -247,7 +248,7 @@ func (one *absentee) unread(ctx context.Context) (ids []string, again time.Time,
 			continue
 		}
 		if s != nil && s.Result == Desktop && now.Sub(s.Pushed).Abs() < Usual().Again {
-			return nil, time.Time{}, nil // one knock is enough, whoever knocked
+			return nil, time.Time{}, nil // one knock is enough, whichever process knocked
 		}
 		if !mine {
 			continue
@@ -280,8 +281,8 @@ func (a *Absent) Ours(ctx context.Context, who address.Instance) (bool, error) {
 // put that on record for the others.
 const alone = 15 * time.Second
 
-// desktop is the rung of the desktop. Where somebody else is about to tell it is looked at again later: they may have no desktop, or be
-// ended before they have told.
+// desktop is the rung of the desktop. If another process is about to notify it is looked at again later: that one may have no
+// desktop, or be ended before it has done so.
 func (one *absentee) desktop() Rung {
 	r := DesktopRung(one.tell)
 	return Rung{r.Name, func(ctx context.Context) Attempt {
@@ -305,7 +306,7 @@ func (one *absentee) tell(ctx context.Context) (told bool, err error) {
 			_ = one.a.o.Leases.Release(context.WithoutCancel(ctx), lease)
 		}
 	}()
-	if ids, _, err := one.unread(ctx); err != nil || len(ids) == 0 { // somebody may have, just now
+	if ids, _, err := one.unread(ctx); err != nil || len(ids) == 0 { // another process may have, just now
 		return false, err
 	}
 	what := "It has no session now, and is shown its mail when it comes back."
@@ -315,7 +316,7 @@ func (one *absentee) tell(ctx context.Context) (told bool, err error) {
 	return one.a.o.Say(ctx, one.who, what)
 }
 
-// otherwise says it by a line, if nobody has told or is about to.
+// otherwise reports it by a line, if no process has notified or is about to.
 func (one *absentee) otherwise(ctx context.Context) Attempt {
 	if one.elsewhere {
 		return Attempt{}

@@ -75,7 +75,7 @@ func openFolder(path string) (*os.File, error) {
 		return nil, errors.Join(&fs.PathError{Op: "look at", Path: path, Err: err}, f.Close())
 	}
 	if int(st.Uid) != os.Geteuid() {
-		return nil, errors.Join(fmt.Errorf("the folder %s belongs to somebody else (uid %d)", path, st.Uid), f.Close())
+		return nil, errors.Join(fmt.Errorf("the folder %s belongs to another user (uid %d)", path, st.Uid), f.Close())
 	}
 	if st.Mode&0o077 != 0 {
 		if err := unix.Fchmod(fd, 0o700); err != nil {
@@ -86,7 +86,7 @@ func openFolder(path string) (*os.File, error) {
 }
 
 // key names what a socket is for: a conversation, or an agent where the server does not know its conversation. It is short,
-// because the path of a socket may have a hundred bytes, and says nothing to who reads the folder.
+// because the path of a socket may have a hundred bytes, and shows nothing to other readers of the folder.
 func key(host, whose string) string {
 	sum := sha256.Sum256([]byte(host + "\x00" + whose))
 	return hex.EncodeToString(sum[:8])

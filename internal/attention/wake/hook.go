@@ -12,9 +12,9 @@ import (
 // waiting in the background costs a look each quarter of a second. At every later event the server is there, or there is none.
 const startsWithin = 30 * time.Second
 
-// Await is a hook that waits in the background: the answer says that there is mail, that the agent goes on, or nothing. It ends at once where nobody would
-// be woken: the program cannot be, or it does one task and waits for all that it has started. It waits through a halt, so that the agent can
-// be woken afterwards. An error is for a log.
+// Await is a hook that waits in the background: the answer says that there is mail, that the agent goes on, or nothing. It ends
+// at once if no one would be woken: the CLI cannot be, or it does one task and waits for all that it has started. It waits
+// through a halt, so that the agent can be woken afterwards. An error is for a log.
 func Await(ctx context.Context, p SocketDir, d *driver.Driver, event string, input []byte) (driver.Answer, error) {
 	call, err := d.Hooks.Read(event, input)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/bus/mailbox"
 )
 
-// An Attempt is what came of a rung.
+// An Attempt is the result of a rung.
 type Attempt struct {
 	Did    bool   // something was done, which is recorded
 	Counts bool   // the agent can be expected to look: the next rung has time
@@ -32,8 +32,8 @@ type Rung struct {
 type LadderOptions struct {
 	Rungs []Rung // the mildest first
 	Times Times
-	// Unread returns the ids of the messages that nobody was shown or is about to be shown. Of those that somebody is about to be
-	// shown, who may have died on the way, again is when the first is free; zero: there is none.
+	// Unread returns the ids of the messages that no reader was shown or is about to be shown. Readers may die on the way;
+	// again is when the first such message becomes free; zero: there is none.
 	Unread func(context.Context) (ids []string, again time.Time, err error)
 	// May tells whether the agent may be knocked: nothing is halted, and its user has let it go on after the last halt.
 	May func() bool
@@ -138,7 +138,7 @@ func (l *Ladder) call() {
 
 var errHalted = errors.New("halted meanwhile")
 
-// Halt ends what is being done, and forgets what waits: whoever lets the agent go on shows it its mail.
+// Halt ends what is being done, and forgets what waits: when the agent is let go on it is shown its mail anyway.
 func (l *Ladder) Halt() {
 	l.change(func() {
 		l.mail, l.reset, l.looked = time.Time{}, true, false
@@ -195,7 +195,7 @@ func (l *Ladder) step(ctx context.Context) (wait time.Duration, some bool) {
 	unread, again, err := l.o.Unread(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			l.o.Log(fmt.Sprintf("nobody is woken for a while: %v", err))
+			l.o.Log(fmt.Sprintf("no agent is woken for a while: %v", err))
 		}
 		l.rests = time.Now().Add(l.o.Times.Climb)
 		return l.o.Times.Climb, true

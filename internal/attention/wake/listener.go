@@ -32,9 +32,9 @@ type BellOptions struct {
 	Host  string
 	Whose string // the conversation, or the instance where the server does not know its conversation
 	// Heard is called with the words, one after the other, in the order in which the hooks came, but for those of hooks that
-	// wait; a word that comes behind that of a later hook is passed over. It must not block. Nil: nobody.
+	// wait; a word that comes behind that of a later hook is passed over. It must not block. Nil: ignored.
 	Heard func(Word)
-	// Released answers a word with Ask or GoOn. It may take some seconds. Nil: nobody answers.
+	// Released answers a word with Ask or GoOn. It may take some seconds. Nil: no answer.
 	Released func(Word) Released
 }
 
@@ -51,7 +51,7 @@ type Socket struct {
 	last    uint64     // number of the hook that was heard last
 
 	mu     sync.Mutex // guards what follows, and name; a leaf
-	waits  *visitor   // nil: nobody
+	waits  *visitor   // nil: none
 	guests map[*visitor]bool
 	over   bool
 }
@@ -299,7 +299,7 @@ func (b *Socket) Close() {
 	b.folder.Close()
 }
 
-// What is said at a bell: a hook says a Word, and is told that there is mail or that its agent goes on, and says that it heard it.
+// The words exchanged at a bell: a hook sends a Word, learns that there is mail or that its agent goes on, and confirms it.
 const (
 	mailLine  = "mail"
 	goOnLine  = "go on"

@@ -20,9 +20,9 @@ type Nudger struct {
 	Agent  proc.ID
 	// Halted is asked right before anything is typed.
 	Halted func() error
-	// Say is what is typed, one line that nobody else has written; "" is [Sentence].
+	// Say is the line that is typed, without text from anyone else; "" is [Sentence].
 	Say string
-	// Typing: nothing is typed as long as a person has used a terminal that shows the pane within this time; 0: nobody asks.
+	// Typing: nothing is typed as long as a person has used a terminal that shows the pane within this time; 0: not checked.
 	Typing time.Duration
 
 	screen func(screen, title string) driver.Seen // nil: nothing is typed
@@ -149,7 +149,8 @@ func (n Nudger) inFront(p tmux.Pane) bool {
 	return err == nil && len(args) > 0 && filepath.Base(args[0]) == p.Command
 }
 
-// typeInto pastes the sentence, unless it stands there from a time before, makes sure that it stands there alone, and presses Enter.
+// typeInto pastes the sentence, unless it is already there from an earlier time, makes sure that it is alone there, and presses
+// Enter.
 func (n Nudger) typeInto(ctx context.Context, pane tmux.Pane) (typed bool, err error) {
 	if err := n.Halted(); err != nil {
 		return false, nil

@@ -55,9 +55,9 @@ const queueLimit = 15 * time.Second
 // maxSaid is how much of what a program says is kept, in bytes.
 const maxSaid = 4 << 10
 
-// QueueRung has a program put the sentence before a conversation of its own. find returns the program that serves the
-// agent, and conversation the id, "" as long as it is not known. held tells that the queue would not be looked at, and that somebody can
-// type instead; nil: it always is.
+// QueueRung has a CLI queue the sentence for a conversation of its own. find returns the program that serves the agent, and
+// conversation the id, "" as long as it is not known. held reports that the queue would not be read, and that typing is
+// possible instead; nil: it always is.
 func QueueRung(make func(conversation, text string) []string, find func() (Program, error), conversation func(context.Context) string, held func(context.Context) bool, say string) Rung {
 	return Rung{Queue, func(ctx context.Context) Attempt {
 		id := conversation(ctx)
@@ -91,7 +91,7 @@ func (p Program) run(ctx context.Context, args []string) error {
 	c.Stdout, c.Stderr = said, said
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Cancel = func() error { return syscall.Kill(-c.Process.Pid, syscall.SIGKILL) }
-	c.WaitDelay = 2 * time.Second // somebody that it has left behind may hold its output
+	c.WaitDelay = 2 * time.Second // a process that it has left behind may hold its output
 	err := c.Run()
 	switch {
 	case errors.Is(err, exec.ErrWaitDelay): // it has ended well

@@ -57,7 +57,7 @@ func listen(folder *os.File, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// accept waits for who comes next.
+// accept waits for the next connection.
 func accept(l *os.File) (*os.File, error) {
 	raw, err := l.SyscallConn()
 	if err != nil {
@@ -104,7 +104,7 @@ func dial(folder *os.File, name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// errForeign reports a process of somebody else at the other end.
+// errForeign reports another user's process at the other end.
 var errForeign = errors.New("the process at the other end belongs to another user")
 
 // ours makes sure that a process of this user sits at the other end.
@@ -122,7 +122,7 @@ func ours(fd int) error {
 // maxLine bounds a line, in bytes: two ids, and a few words.
 const maxLine = 4 << 10
 
-var errLine = errors.New("what comes is no line")
+var errLine = errors.New("the input is not a line")
 
 // readLine reads one line without its end. It may read beyond it: nothing that matters follows.
 func readLine(f *os.File) ([]byte, error) {
@@ -143,7 +143,7 @@ func readLine(f *os.File) ([]byte, error) {
 	return nil, errLine
 }
 
-// writeLine writes a line; whoever does not read it for a second is not there.
+// writeLine writes a line; a peer that does not read it for a second counts as gone.
 func writeLine(f *os.File, line []byte) error {
 	if err := f.SetWriteDeadline(time.Now().Add(time.Second)); err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pathIn is a path of an entry of an open folder that is short however deep the folder lies, and that leads nowhere else
-// when somebody puts another folder into its place.
+// pathIn is a path of an entry of an open folder that is short however deep the folder is, and that stays right when another
+// folder is put into its place.
 func pathIn(folder *os.File, name string) (string, error) {
 	return "/proc/self/fd/" + strconv.Itoa(int(folder.Fd())) + "/" + name, nil
 }

@@ -11,10 +11,11 @@ import (
 // TypingFor is how long after its last key a person counts as typing. Existing programs take the same 4 s.
 const TypingFor = 4 * time.Second
 
-// TypingVariable names, in milliseconds, another time than [TypingFor]; 0 lets nobody count as typing.
+// TypingVariable names, in milliseconds, another time than [TypingFor]; with 0 no one counts as typing.
 const TypingVariable = "H2A_WAKE_DEFER_ACTIVITY_MS"
 
-// TypingWindow is the time that counts, by the value of [TypingVariable]. What is no number of milliseconds changes nothing.
+// TypingWindow is the time that counts, by the value of [TypingVariable]. A value that is not a number of milliseconds changes
+// nothing.
 func TypingWindow(value string) time.Duration {
 	ms, err := strconv.Atoi(value)
 	const most = int(time.Hour / time.Millisecond)

@@ -24,7 +24,7 @@ type Caller struct {
 // ErrNobody reports that no server of the session is there.
 var ErrNobody = errors.New("no server of this session listens")
 
-// Tell says in passing what happens. It takes some hundredths of a millisecond, also where nobody listens.
+// Tell passes on what happens. It takes some hundredths of a millisecond, also if there is no listener.
 func Tell(c Caller) error {
 	f, err := c.find()
 	if err != nil {
@@ -34,8 +34,8 @@ func Tell(c Caller) error {
 	return writeLine(f, Word{Conversation: c.Conversation, Event: c.Event, Works: c.Works}.line())
 }
 
-// Wait waits until an agent that is idle is to be woken, and returns what it is told: [Sentence] or [GoOn]. It returns "" when nobody
-// is to be told any more: the session is over, or a newer hook waits.
+// Wait waits until an idle agent has to be woken, and returns the text for it: [Sentence] or [GoOn]. It returns "" when no
+// waking is left to do: the session is over, or a newer hook waits.
 //
 // For patience a server may be missing, because it is just being started; after that the error is ErrNobody. The error is that
 // of ctx when it ended first.
@@ -56,7 +56,7 @@ func Wait(ctx context.Context, c Caller, patience time.Duration) (text string, e
 		return "", ctx.Err()
 	}
 	if os.Getppid() != parent {
-		return "", nil // nobody is left who would take notice of how it ends: the server shall try something else
+		return "", nil // no hook is left that would see how it ends: the server shall try something else
 	}
 	_ = writeLine(f, []byte(heardLine)) // a server that is just ending has no record to keep
 	return text, nil
@@ -154,7 +154,7 @@ func (c Caller) order(all []string) []string {
 		parent, err := proc.Parent(t.pid)
 		return err != nil || parent <= 1 || !slices.Contains(above, parent)
 	})
-	slices.SortStableFunc(others, func(x, y tag) int { // one that waits for its conversation is meant rather than one that has another
+	slices.SortStableFunc(others, func(x, y tag) int { // prefer one that waits for its conversation to one that has another
 		return rank(x.key != unnamed) - rank(y.key != unnamed)
 	})
 	return texts(others)

@@ -1,11 +1,11 @@
 // Package wake makes an agent look that sits idle while mail waits for it, and keeps a record of what was tried.
 //
 // A [Ladder] belongs to the server of one session. It climbs from the mildest means to the strongest, each only where the one
-// before could not do it or was not answered in time: the hook that waits in the background, the queue of the program, the
-// keys of its terminal, a word to its person. (The first rung, hooks that add mail while an agent works, acts by itself and is no
-// matter of this package.) An agent without a session has no server; the ladder to it, with nothing but the last rung, belongs
-// to the server of whoever wrote to it. An agent is knocked once, however much mail lies there,
-// and not again before it has looked. What the halt switch stops, or whoever was not let go on after it, is not knocked.
+// before could not do it or was not answered in time: the hook that waits in the background, the queue of the program, the keys
+// of its terminal, a notice to its person. (The first rung, hooks that add mail while an agent works, acts by itself and is not
+// part of this package.) An agent without a session has no server; the ladder to it, with nothing but the last rung, belongs to
+// the server of the sender. An agent is knocked once, however much mail there is, and not again before it has looked. An agent
+// that is halted, or was not let go on after a halt, is not knocked.
 //
 // A [Socket] is the socket of that server. A hook that waits for mail ([Wait]) sits at its other end: it takes no watcher of the
 // kernel, looks at nothing in between, and ends when the server says so, or ends itself. Other hooks say there in passing
@@ -17,20 +17,19 @@ package wake
 
 import "time"
 
-// Sentence is all that an agent is told. It names the tool, because a shell command can open a permission dialog, and asks for no
-// call where a hook has shown the mail beside it.
+// Sentence is the whole text for an agent.
 const Sentence = "You have mail. If it is not shown here, call tutti_receive."
 
-// GoOn is all that an agent without mail is told when its user lets it continue, as after a halt.
+// GoOn is the whole text for an agent without mail when its user lets it continue, as after a halt.
 const GoOn = "Your user lets you continue. Go on with what you were doing."
 
 // The means, as they stand in the trail.
 const (
-	Rewake  = "rewake"  // the hook that waited in the background was told
+	Rewake  = "rewake"  // the hook that waited in the background was notified
 	Queue   = "queue"   // the sentence was put into the program's queue
 	Channel = "channel" // a notification was sent; whether anybody listens is not known
 	Nudge   = "nudge"   // the sentence was typed
-	Desktop = "desktop" // its person was told at their desktop
+	Desktop = "desktop" // its person was notified at their desktop
 	Line    = "line"    // there is no desktop: a line of what looks after all mailboxes says it
 )
 
@@ -51,9 +50,7 @@ type Times struct {
 	Again time.Duration
 }
 
-// Usual are the times that hold where nobody has set others. A tenth of a second gathers what a batch sends; the first request
-// of a turn that began with a knock shows by then whether the agent looks, also on a machine that is busy; and hooks of
-// a turn are seldom two minutes apart, because programs end commands that take longer.
+// Usual are the times that apply by default.
 func Usual() Times {
 	return Times{
 		Gather: 150 * time.Millisecond, Quiet: 20 * time.Second, Busy: 2 * time.Minute, Peek: 2 * time.Second,

@@ -19,7 +19,7 @@ type Target struct {
 	*Entry
 	Session *presence.Session // its latest of this machine, which may have expired; nil: none is known
 
-	claim *claim // nil: nobody keeps count
+	claim *claim // nil: not counted
 }
 
 // Claim writes down that the agent is asked. A [Relauncher] calls it right before it does what cannot be taken back, and does nothing when that
@@ -34,7 +34,7 @@ func (t Target) Claim(ctx context.Context) error {
 // begun tells whether something was begun that may not be done twice, or must not be done any more.
 func (t Target) begun() bool { return t.claim != nil && (t.claim.marked != nil || t.claim.refused) }
 
-// An Attempt is what came of asking an agent to go on. Of the first three at most one is set; none: there was no way to reach it, and Why says so.
+// An Attempt is the result of asking an agent to go on.
 type Attempt struct {
 	Did    bool   // it was asked
 	AtWork bool   // it was seen at work, and nothing was done
@@ -118,7 +118,7 @@ func (d *Beats) byMail(ctx context.Context, who address.Instance) (did effort, e
 	return did, err
 }
 
-// judged judges an entry as it lies there, with what is known of its agent at this moment. What cannot be found out keeps it from being asked.
+// judged judges an entry as it is now, with what is known of its agent at this moment. Anything unknown prevents a request.
 func (d *Beats) judged(ctx context.Context, r *room, e *Entry, now time.Time) (Ruling, string, error) {
 	k := r.known(e, now)
 	at, err := d.saidAt(ctx, e.Instance)
@@ -158,7 +158,7 @@ func (d *Beats) wentOn(ctx context.Context, e *Entry, why string) error {
 // spent puts an agent before its person that was asked often enough.
 func (d *Beats) spent(ctx context.Context, e *Entry, why string) error {
 	if d.dry() {
-		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s would be put before you: %s", e.Instance, why)})
+		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s would be escalated to you: %s", e.Instance, why)})
 		return nil
 	}
 	return d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: Exhausted, RelanceCount: e.RelanceCount, Detail: why})
@@ -261,7 +261,7 @@ func (d *Beats) workspace(ctx context.Context, r *room, i address.Instance) (id 
 	return id, nil
 }
 
-// consult asks the decider and does what comes of it; done: that was all.
+// consult asks the decider and acts on the answer; done: that was all.
 func (d *Beats) consult(ctx context.Context, e *Entry) (done bool, err error) {
 	v := d.o.Decider.Ask(ctx, e)
 	if ctx.Err() != nil {
@@ -295,7 +295,8 @@ func (d *Beats) consult(ctx context.Context, e *Entry) (done bool, err error) {
 	} else if err != nil {
 		return true, err
 	}
-	// First the person, then the mark: who dies in between asks the decider again, and nobody is put away of whom no person hears.
+	// First notify the person, then set the mark: a process that dies in between asks the decider again, and no agent is put
+	// away without notice to its person.
 	if err := d.raise(ctx, e, escalation.Alert{Instance: e.Instance, Reason: reason, RelanceCount: e.RelanceCount, Detail: words}); err != nil {
 		return true, err
 	}

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/store"
 )
 
-// Why an agent is put before a person.
+// Why an agent is escalated to a person.
 const (
 	Exhausted  = "relance-exhausted"
 	Watchdog   = "watchdog-escalate"
@@ -55,19 +55,19 @@ func (b *Book) Raise(ctx context.Context, e *Entry, a escalation.Alert, now time
 	return false, fmt.Errorf("escalate %s: %w", a.Instance, store.ErrConflict)
 }
 
-// another tells whether an alert is about something else than the one that lies there: for another reason, of an agent that was asked since, or one
-// that has stopped again after its person had answered.
+// another reports whether an alert is about something else than the one that is recorded: for another reason, of an agent that
+// was asked since, or one that has stopped again after its person had answered.
 func another(before, a *escalation.Alert, e *Entry, now time.Time) bool {
 	stopped := known(e.StoppedAt, now)
 	since := known(e.tried(), now)
-	if since.IsZero() { // it is put before its person without being asked
+	if since.IsZero() { // it is escalated to its person without being asked
 		since = stopped
 	}
 	return before.Reason != a.Reason || before.RelanceCount != a.RelanceCount || since.After(before.Last) ||
 		before.Seen != nil && stopped.After(before.Seen.At)
 }
 
-// Alerts returns the agents that were put before a person, the oldest first, and what lies there and is no alert.
+// Alerts returns the agents that were escalated to a person, the oldest first, and the files that are not alerts.
 func (b *Book) Alerts(ctx context.Context) (all []*escalation.Alert, problems []error, err error) {
 	all, problems, err = read(ctx, b.Store, store.Escalation, func(d store.Doc) (*escalation.Alert, error) { return escalation.ParseAlert(d.Data) })
 	slices.SortFunc(all, func(a, b *escalation.Alert) int {

@@ -13,8 +13,9 @@ import (
 	"tutti/internal/store"
 )
 
-// A claim is the mark that an agent is asked now. It is written before anything is typed, sent or started, so that who dies in between leaves an
-// agent that counts as asked, and nobody asks it a second time before its pause is over. When nothing came of it, it is taken back.
+// A claim is the mark that an agent is asked now. It is written before anything is typed, sent or started, so that a process
+// that dies in between leaves an agent that counts as asked, and it is not asked a second time before its pause is over. If the
+// request fails, it is taken back.
 type claim struct {
 	d       *Beats
 	e       *Entry
@@ -35,7 +36,7 @@ func (c *claim) take(ctx context.Context) (err error) {
 	if err := c.d.may("relaunch " + string(c.e.Instance)); err != nil {
 		return err
 	}
-	switch on, err := c.d.engaged(ctx, c.e.Instance); { // a halt may have come and gone while somebody thought about it
+	switch on, err := c.d.engaged(ctx, c.e.Instance); { // a halt may have come and gone meanwhile
 	case err != nil:
 		return err
 	case !on:
@@ -57,7 +58,7 @@ func (c *claim) back(ctx context.Context) error {
 	return c.d.o.Book.Unclaim(context.WithoutCancel(ctx), c.marked, c.e)
 }
 
-// ask asks an agent to go on, and writes down what came of it.
+// ask asks an agent to go on, and records the result.
 func (d *Beats) ask(ctx context.Context, r *room, e *Entry, says, request string) (did effort, err error) {
 	if same, err := d.o.Book.Get(ctx, e.Instance); err != nil || !bytes.Equal(same.Raw, e.Raw) {
 		return idles, nil // it was cleared or recorded meanwhile: the next beat sees
@@ -85,7 +86,7 @@ func (d *Beats) ask(ctx context.Context, r *room, e *Entry, says, request string
 		return idles, errors.Join(err, c.back(ctx))
 	case errors.Is(err, errPassed):
 		return idles, c.back(ctx)
-	case ctx.Err() != nil: // whether it was asked nobody knows: it counts
+	case ctx.Err() != nil: // it is unknown whether it was asked: it counts
 		return idles, err
 	case err != nil:
 		a = Attempt{Why: err.Error()}
@@ -138,7 +139,7 @@ func (d *Beats) asked(ctx context.Context, c *claim, how string) error {
 // A place is a pane, as it is named by those who live in it.
 type place struct{ kind, session, pane string }
 
-// may tells whether two places can be one: a session that nobody names can be any.
+// may reports whether two places can be one: an unnamed session can be any.
 func (p place) may(be place) bool {
 	return p.kind == be.kind && p.pane == be.pane && (p.session == be.session || p.session == "" || be.session == "")
 }
@@ -149,8 +150,8 @@ type asked struct {
 	at  time.Time
 }
 
-// placeOf is where the agent of a target is looked for, "" for a pane that nobody names; proven tells whether it is by a session of its own, whose
-// keeper has to live there.
+// placeOf is where the agent of a target is looked for, "" for an unnamed pane; proven reports whether it is by a session of
+// its own, whose keeper has to live there.
 func placeOf(t Target) (where place, proven bool) {
 	q := inhabitant(t)
 	return place{q.Kind, q.Session, q.Pane}, q.Kept != nil
@@ -162,8 +163,7 @@ func (m *member) isIn(where place, now time.Time) bool {
 		(where.session == "" || m.Launch.Tmux.Session == where.session) && m.there() && m.present(now)
 }
 
-// contested says why what is typed into a place would go to somebody else, "" where nothing tells so. An entry names a pane as it likes: that of an
-// agent who lives there by its own session is not typed into for another one, and no pane is asked in the name of one agent after the other.
+// contested returns why text typed into a place would reach another agent, "" if nothing suggests that.
 func (d *Beats) contested(r *room, t Target) string {
 	where, proven := placeOf(t)
 	if where.pane == "" {

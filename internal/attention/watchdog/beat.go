@@ -20,9 +20,9 @@ import (
 type Options struct {
 	Book     *Book
 	Settings Settings
-	// Self is who drums: with it agents are left to the conductors of their workspaces first. "": nobody in particular.
+	// Self is the agent that runs the watchdog: with it agents are left to the conductors of their workspaces first. "": none.
 	Self address.Instance
-	// Relaunch asks an agent to go on; nil: nobody is asked, and nothing is spent. It is only said what would be done.
+	// Relaunch asks an agent to go on; nil: no agent is asked, and nothing is spent. It only reports what would be done.
 	Relaunch Relauncher
 	// Decider is asked about agents that were asked before; nil: none is.
 	Decider *Decider
@@ -34,7 +34,7 @@ type Options struct {
 	Halted func(action string) error
 	// Engaged tells whether the user of an agent has let it go on after the last halt.
 	Engaged func(ctx context.Context, i address.Instance) (bool, error)
-	// Reach says why an address reaches nobody, "" when it may.
+	// Reach returns why an address reaches no one, "" when it may.
 	Reach func(ctx context.Context, i address.Instance, now time.Time) (string, error)
 	// Said is when an agent last sent something; zero: never.
 	Said func(ctx context.Context, i address.Instance) (time.Time, error)
@@ -42,11 +42,11 @@ type Options struct {
 	Workspace func(ctx context.Context, i address.Instance) (string, error)
 	// Conductor is the live conductor of a workspace by claim; "": none.
 	Conductor func(ctx context.Context, workspace string, now time.Time) (address.Instance, error)
-	// Ended tells whether the program of a session is proven to have ended, although nobody has closed the session.
+	// Ended reports whether the program of a session is proven to have ended, although the session was not closed.
 	Ended func(ctx context.Context, s *presence.Session) bool
-	// Alert tells a person that an agent was put before them.
+	// Alert notifies a person that an agent was escalated to them.
 	Alert func(ctx context.Context, a *escalation.Alert) error
-	// Tell is told what happens.
+	// Tell gets each event.
 	Tell func(Event)
 	Now  func() time.Time
 }
@@ -82,7 +82,7 @@ type Beats struct {
 	o       Options
 	s       Settings
 	said    map[address.Instance]string    // what was said last of an agent that stands still
-	looked  map[address.Instance]time.Time // when somebody last tried to have an agent go on
+	looked  map[address.Instance]time.Time // time of the last attempt to have an agent go on
 	typed   map[place]asked
 	settled map[address.Instance]time.Time // when the stop of an agent was cleared whose program has ended
 	hold    func() error                   // the lease is still ours
@@ -105,8 +105,8 @@ func New(o Options) *Beats {
 // costs its user tokens. looks is how many are looked at who turn out to wait for a person: that costs a look at their screens.
 const busy, looks = 8, 64
 
-// Beat looks at everything once and does what is due. While everything is halted it looks at nothing. The error is for a bus that cannot be
-// read; what goes wrong with one agent is told, and the others go on.
+// Beat looks at everything once and does what is due. While everything is halted it looks at nothing. The error is for a bus
+// that cannot be read; errors with one agent are reported, and the others go on.
 func (d *Beats) Beat(ctx context.Context) error {
 	if err := d.o.Halted("drumbeat"); err != nil {
 		d.once("", Event{Kind: Halted, Text: "halted: nothing is looked at"})
@@ -163,7 +163,7 @@ var errHalted = errors.New("halted")
 
 // A room is what lies on the bus at one moment. It serves to find out what is to be looked at: whatever is done is judged on the document itself.
 type room struct {
-	due     []*Entry // by how long nobody has looked at them
+	due     []*Entry // by how long ago they were last looked at
 	entries map[address.Instance]*Entry
 	members map[address.Instance][]*member
 	blocked map[address.Instance]bool

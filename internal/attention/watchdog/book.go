@@ -23,8 +23,8 @@ type Store interface {
 	store.Log
 }
 
-// A Book reads and writes what is recorded of agents that have stopped. Every change is judged on what lies there at that moment: an entry
-// that was taken away is not made again by who still had it in hand.
+// A Book reads and writes what is recorded of agents that have stopped. Every change is judged on the record as it is at that
+// moment: an entry that was taken away is not made again by a process that still had it in memory.
 type Book struct {
 	Store  Store
 	Window time.Duration // that of [Settings]; 0: the usual one
@@ -53,14 +53,14 @@ func (b *Book) Get(ctx context.Context, i address.Instance) (*Entry, error) {
 	return e, nil
 }
 
-// All returns the entries by instance, and what lies there and is none.
+// All returns the entries by instance, and the files that are not entries.
 func (b *Book) All(ctx context.Context) (all []*Entry, problems []error, err error) {
 	all, problems, err = read(ctx, b.Store, store.Drumbeat, func(d store.Doc) (*Entry, error) { return ParseEntry(d.Data) })
 	slices.SortFunc(all, func(a, b *Entry) int { return cmp.Compare(a.Instance, b.Instance) })
 	return all, problems, err
 }
 
-// parseOwn reads an entry that lies under the name of its agent: one under another name speaks for nobody.
+// parseOwn reads an entry stored under the name of its agent: one under another name does not count.
 func parseOwn(d store.Doc) (*Entry, error) {
 	e, err := ParseEntry(d.Data)
 	if err == nil {
@@ -127,7 +127,7 @@ func (b *Book) Record(ctx context.Context, s Stop, now time.Time) (*Entry, error
 
 var errNoChange = errors.New("no change")
 
-// change writes what edit makes of the entry as it lies there, nil for none. errNoChange writes nothing.
+// change writes what edit makes of the current entry, nil for none. errNoChange writes nothing.
 func (b *Book) change(ctx context.Context, i address.Instance, edit func(*Entry) ([]byte, error)) error {
 	k := entryKey(i)
 	for range again {
@@ -244,7 +244,7 @@ func (b *Book) mark(ctx context.Context, i address.Instance, edit func(*Entry) [
 	return marked, nil
 }
 
-// Clear takes away the entry of an agent and what was put before a person because of it. That there was neither is fine.
+// Clear removes the entry of an agent and its escalation. It is fine if there was neither.
 func (b *Book) Clear(ctx context.Context, i address.Instance, now time.Time) error {
 	if err := b.settle(ctx, i); err != nil {
 		return err
@@ -257,7 +257,7 @@ func (b *Book) Clear(ctx context.Context, i address.Instance, now time.Time) err
 
 // WentOn takes away an entry that is of the past, if it is still that one: a stop that was recorded meanwhile stays.
 func (b *Book) WentOn(ctx context.Context, e *Entry, why string, now time.Time) error {
-	// The alert first: an entry that a crash leaves is looked at again, an alert without one by nobody.
+	// The alert first: an entry that a crash leaves is looked at again, an alert without one would not be.
 	if err := b.settle(ctx, e.Instance); err != nil {
 		return err
 	}

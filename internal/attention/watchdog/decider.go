@@ -33,8 +33,8 @@ type Verdict struct {
 // maxReason bounds how much of a reason is kept, in bytes: it goes into a line of a log.
 const maxReason = 1 << 10
 
-// ParseVerdict reads the first object that stands in what a decider printed. What is no object, or has no action that is known, is a request
-// to go on: a decider that fails must not put anybody away.
+// ParseVerdict reads the first object in what a decider printed. An output that is not an object, or has no known action, is a
+// request to go on: a decider that fails must not put any agent away.
 func ParseVerdict(said []byte) Verdict {
 	v := Verdict{Action: Relance}
 	raw := object(said)
@@ -73,8 +73,8 @@ func object(said []byte) []byte {
 	return nil
 }
 
-// Apply is what is done at a verdict. Unless it is enforced the agent is asked to go on, whatever the verdict; and unfinished work is never
-// dropped: whoever calls it finished is put before a person.
+// Apply is what is done at a verdict. Unless it is enforced the agent is asked to go on, whatever the verdict; and unfinished
+// work is never dropped: an agent whose work is called finished is escalated to a person.
 func Apply(v Verdict, status string, enforce bool) string {
 	switch {
 	case !enforce:

@@ -6,18 +6,17 @@
 //
 // # What it promises
 //
-//   - Nobody is asked to go on because it reads as not live. There has to be an entry, by the agent or by the proof that its process has ended;
+//   - No agent is asked to go on because it reads as not live. There has to be an entry, by the agent or by the proof that its process has ended;
 //     and an agent that did or said something since is left alone.
-//   - Rate limits, questions that wait for a person, and blockages are no stalls. They are waited for, and count for nothing.
+//   - Rate limits, questions that wait for a person, and blockers are not stalls. They are waited for, and count for nothing.
 //   - What is typed is [Sentence], into a pane that is proven to show the agent at rest, while no person types there. What is started is a session of the
 //     user's own, as it was started before. Nothing that stands in an entry or a message is typed or run.
 //   - One program drums on a bus. The others say who does. One that was stopped for so long that another took over does nothing more.
-//   - While everything is halted nothing is looked at, and after that nobody is asked whom its user has not let go on.
+//   - While everything is halted nothing is looked at, and after that no agent is asked that its user has not let go on.
 //   - Without a [Relauncher] nothing is written and nothing is spent: it is only said what would be done.
-//   - An agent that was asked often enough waits for its person, who is told once. That it goes on by itself takes that away.
+//   - An agent that was asked often enough waits for its person, who gets one notice. That it goes on by itself takes that away.
 //
 // # What it leaves to others
 //
-// Who conducts, who is where and what a halt is are told by functions. The leader of a workspace has the first word about its agents, for a while;
-// see [Govern].
+// Functions supply who conducts, who is where and what a halt is.
 package watchdog

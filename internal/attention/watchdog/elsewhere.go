@@ -10,9 +10,9 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// Elsewhere asks for an agent of another machine: by a signed request to the endpoint with which the agent is registered. What is to be done there
-// the program there knows from its own entry; the request names nothing to run (see [Request]). An answer of 2xx counts: the request lies in
-// the mailbox of the agent, and who follows it has pauses and a cap of its own.
+// Elsewhere asks for an agent of another machine: by a signed request to the endpoint with which the agent is registered. What
+// is to be done there the program there knows from its own entry; the request names nothing to run (see [Request]). An answer
+// of 2xx counts: the request is in the mailbox of the agent, and the program that follows it has pauses and a cap of its own.
 type Elsewhere struct {
 	From envelope.Actor // who asks
 	// Where finds the endpoint; "": it has none. away: the agent was shown by another bus, and its endpoint must not be this machine.

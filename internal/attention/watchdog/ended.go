@@ -12,7 +12,8 @@ import (
 	"tutti/internal/store"
 )
 
-// forgotten is how old the last heartbeat of a session is from which on its end is of the past: nobody waits for that agent.
+// forgotten is how old the last heartbeat of a session is from which on its end is of the past: the agent is no longer waited
+// for.
 const forgotten = 30 * time.Minute
 
 // ended are the sessions without an entry whose program is proven to have ended. That a session is no more kept proves nothing: only those are
@@ -59,7 +60,7 @@ func (d *Beats) found(ctx context.Context, m *member, now time.Time) {
 		d.settled[m.who] = at
 		return
 	}
-	text := fmt.Sprintf("the program of %s has ended, and nobody closed its session", m.Instance)
+	text := fmt.Sprintf("the program of %s has ended, and its session was not closed", m.Instance)
 	d.once(m.Instance, Event{Kind: Found, Text: text})
 	if d.o.Relaunch == nil {
 		return // nothing is written either

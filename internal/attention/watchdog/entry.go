@@ -22,7 +22,7 @@ const (
 	Reroute  = "reroute"
 )
 
-// Ended is the origin of an entry that nobody recorded: the process of the agent was found to have ended.
+// Ended is the origin of an entry that no agent recorded: the process of the agent was found to have ended.
 const Ended = "process-ended"
 
 // An Entry says that an agent has stopped. Existing programs read and write its members but those below Ours:
@@ -62,7 +62,7 @@ var entryMembers = []string{
 func ParseEntry(raw []byte) (*Entry, error) {
 	var v [12][]byte
 	if !canonjson.Pick(raw, entryMembers, v[:]) {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	e := &Entry{Raw: raw, WorkStatus: text(v[1]), StoppedAt: when(v[2]), Launch: parseLaunch(v[3])}
 	e.Instance = address.Instance(text(v[0]))
@@ -88,7 +88,7 @@ func when(raw []byte) time.Time {
 	return t
 }
 
-// count is a number of times. A negative one, or one that nobody can have come to, is none.
+// count is a number of times. A negative one, or an impossibly high one, counts as none.
 func count(raw []byte) int {
 	const most = 1 << 20
 	n, ok := canonjson.Int(raw)
@@ -143,7 +143,7 @@ func (s *Stop) Check() error {
 		return errors.New("no instance is given")
 	}
 	if !slices.Contains(statuses, s.Status) {
-		return fmt.Errorf("%q is no status; there are %s", s.Status, strings.Join(statuses, ", "))
+		return fmt.Errorf("%q is not a status; use %s", s.Status, strings.Join(statuses, ", "))
 	}
 	return nil
 }
@@ -189,7 +189,7 @@ func (e *Entry) lately(now time.Time, window time.Duration) bool {
 	return !last.IsZero() && now.Sub(last) <= window
 }
 
-// tried is when somebody last tried to have it go on; zero: never.
+// tried is the time of the last attempt to have it go on; zero: never.
 func (e *Entry) tried() time.Time {
 	if e.LastDeclined.After(e.LastRelance) {
 		return e.LastDeclined

@@ -11,7 +11,7 @@ import (
 // Settings say when an agent is asked to go on, and how often. A zero one is that of [Usual].
 type Settings struct {
 	Interval time.Duration // between two beats
-	Cap      int           // how often an agent is asked; -1: never, it is put before a person at once
+	Cap      int           // how often an agent is asked; -1: never, it is escalated to a person at once
 	// MinAge is how long an agent has been still before it is asked for the first time; Spacing how long it is left alone after that, which
 	// doubles each time, up to MaxSpacing. Zero: one interval.
 	MinAge, Spacing, MaxSpacing time.Duration
@@ -28,9 +28,9 @@ type Settings struct {
 	Enforce      bool
 }
 
-// Usual are the settings that hold where nobody has set others. The interval, the cap and the grace are those of existing programs. Half an
-// hour is longer than the spacings of three requests; two minutes is the age from which a heartbeat of an agent at work counts as old; limits of
-// providers are told in hours; and an agent at work has seldom nothing to say for ten minutes.
+// Usual are the default settings. The interval, the cap and the grace are those of existing programs. Half an hour is longer
+// than the spacings of three requests; two minutes is the age from which a heartbeat of an agent at work counts as old; limits
+// of providers are given in hours; and an agent at work has seldom nothing to say for ten minutes.
 func Usual() Settings {
 	return Settings{
 		Interval: 30 * time.Second, Cap: Cap, MaxSpacing: time.Hour, Window: 30 * time.Minute, Progress: presence.StallAfter,
@@ -94,7 +94,7 @@ type Ruling uint8
 const (
 	Over     Ruling = iota // it is done, or was put away: nothing, for good
 	Wait                   // it is not time yet
-	Hold                   // it stands still for a reason that no request ends
+	Hold                   // it is stopped for a reason that no request ends
 	Due                    // it is asked to go on
 	Spent                  // it was asked often enough: a person has to look
 	Progress               // it has gone on by itself, and the entry is of the past
@@ -106,7 +106,7 @@ type Known struct {
 	Did time.Time
 	// Says is what its session says of its work, as long as that is fresh.
 	Says string
-	// Blocked: it has said what it is blocked by, and nobody has resolved that.
+	// Blocked: it has said what it is blocked by, and that is not resolved.
 	Blocked bool
 }
 
@@ -116,8 +116,8 @@ const afterwards = 5 * time.Second
 // ahead is how far a time may lie ahead of the clock before it counts as unknown: another machine may have written it.
 const ahead = time.Minute
 
-// Judge says what is to be done about an entry at a time, why, and for [Wait] when that ends. The settings are full ones. That an agent has
-// no session is no reason for anything: an agent without one may be at work.
+// Judge says what is to be done about an entry at a time, why, and for [Wait] when that ends. The settings are full ones. The
+// lack of a session is not a reason for anything: an agent without one may be at work.
 func Judge(e *Entry, k Known, s *Settings, now time.Time) (r Ruling, why string, until time.Time) {
 	stopped, tried, did := known(e.StoppedAt, now), known(e.tried(), now), known(k.Did, now)
 	tries := e.tries()
@@ -125,7 +125,7 @@ func Judge(e *Entry, k Known, s *Settings, now time.Time) (r Ruling, why string,
 	case e.WorkStatus == presence.Done:
 		return Over, "done", until
 	case e.Terminal != "":
-		return Over, "put before a person", until
+		return Over, "escalated", until
 	case e.RelanceCount == 0 && did.After(stopped.Add(afterwards)), tries > 0 && did.After(tried.Add(s.Progress)):
 		return Progress, "it went on at " + clock(did), until
 	case k.Says == presence.Done:
@@ -140,7 +140,7 @@ func Judge(e *Entry, k Known, s *Settings, now time.Time) (r Ruling, why string,
 	}
 	switch status {
 	case presence.OutOfTokens:
-		first, gap, why = s.Limit, max(gap, s.Limit), "out of tokens, which is no stall"
+		first, gap, why = s.Limit, max(gap, s.Limit), "at its rate limit, which is not a stall"
 	case presence.Working:
 		first, why = s.Report, "it said that it is at work"
 	}
@@ -184,7 +184,7 @@ func clock(t time.Time) string { return t.Local().Format(time.TimeOnly) }
 
 // A Conducting says who conducts where an agent works. Workspaces are ids in canonical form, "" where they are not known.
 type Conducting struct {
-	Self                  address.Instance // who drums; "": nobody in particular, and nothing is left to anybody
+	Self                  address.Instance // the agent that runs the watchdog; "": none, and nothing is left to others
 	SelfWorkspace, Target string
 	Claimed               address.Instance // the live conductor of the target's workspace by claim; "": none
 }

@@ -40,7 +40,7 @@ type Line struct {
 	Enforced                  bool
 }
 
-// JSON is the line as it stands in the log.
+// JSON is the line as written in the log.
 func (l *Line) JSON() []byte {
 	var o canonjson.Object
 	o.Opt("event", l.Event)

@@ -22,8 +22,8 @@ import (
 // Sentence is all that is typed into the program of an agent that has stopped. No part of it comes from anywhere else.
 const Sentence = "You have stopped. Go on with your work; if there is nothing left to do, say so and stop."
 
-// A Chain tries several ways, the mildest first. One that finds the agent at work, or not to be disturbed now, is the last: nobody is started
-// beside it.
+// A Chain tries several ways, the mildest first. One that finds the agent at work, or not to be disturbed now, is the last: no
+// agent is started beside it.
 type Chain []Relauncher
 
 // Try is of [Relauncher].
@@ -33,7 +33,7 @@ func (c Chain) Try(ctx context.Context, t Target) (Attempt, error) {
 		a, err := r.Try(ctx, t)
 		if err != nil {
 			if _, halted := errors.AsType[*halt.Error](err); halted || ctx.Err() != nil || t.begun() {
-				return a, err // with a mark nobody knows what came of it: no second way is taken
+				return a, err // with a mark the result is unknown: no second way is taken
 			}
 			a.Why = err.Error()
 		}
@@ -114,7 +114,7 @@ func rests(seen driver.Seen) (a Attempt, yes bool) {
 	case seen.Doing == driver.Busy:
 		return Attempt{AtWork: true}, false
 	case seen.Doing == driver.Limited:
-		return Attempt{Held: "its provider does not let it go on now, which is no stall"}, false
+		return Attempt{Held: "its provider does not let it go on now, which is not a stall"}, false
 	case seen.Doing == driver.Asking:
 		asks := "something"
 		if seen.Dialog != "" {
@@ -124,7 +124,7 @@ func rests(seen driver.Seen) (a Attempt, yes bool) {
 	case seen.Free(), seen.Holds(Sentence):
 		return Attempt{}, true
 	case seen.Prompt && seen.Typed != "":
-		return Attempt{Held: "somebody has begun to type there"}, false
+		return Attempt{Held: "a person has begun to type there"}, false
 	}
 	return Attempt{Held: "its screen does not say that it rests"}, false
 }
@@ -146,8 +146,9 @@ func inhabitant(t Target) observe.Inhabitant {
 	return q
 }
 
-// Ended tells whether the program of a session has ended, although nobody closed the session: the process that kept it is gone, on this machine, and
-// no program of its kind that was there when it began lives in its pane. Whatever cannot be found out is no proof.
+// Ended reports whether the program of a session has ended, although the session was not closed: the process that kept it is
+// gone, on this machine, and no program of its kind that was there when it began lives in its pane. Anything unknown is not a
+// proof.
 func (p Panes) Ended(ctx context.Context, s *presence.Session) bool {
 	if s.PID <= 1 || s.Workspace != nil && s.Workspace.Host != "" && s.Workspace.Host != proc.Hostname() {
 		return false
@@ -224,7 +225,7 @@ func resume(ctx context.Context, t Target, m Managed, r *registry.Row) (Attempt,
 	switch problem, ok := errors.AsType[*lifecycle.Error](err); {
 	case err == nil && done.Running:
 		return Attempt{Why: "its session " + r.Name + " runs"}, nil
-	case err == nil, done != nil && done.Pane.ID != "" && !done.Running: // it was started; what came of that shows
+	case err == nil, done != nil && done.Pane.ID != "" && !done.Running: // it was started; later events show the result
 		return Attempt{Did: true, How: "its session " + r.Name + " was taken up again"}, nil
 	case ok && (problem.Kind == lifecycle.Busy || problem.Kind == lifecycle.Unclear):
 		return Attempt{Held: problem.Error()}, nil

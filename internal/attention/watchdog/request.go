@@ -16,15 +16,15 @@ import (
 	"tutti/internal/store"
 )
 
-// RequestKind is the kind of a message by which somebody elsewhere asks that an agent is asked to go on.
+// RequestKind is the kind of a message by which an agent elsewhere requests that an agent is asked to go on.
 const RequestKind = "drumbeat.resume"
 
-// What comes of a request. TooSoon, Refuses, Fails and Left leave it where it is: the next look sees.
+// The results of a request. TooSoon, Refuses, Fails and Left leave it where it is: the next look sees.
 const (
 	Malformed  = "malformed"
 	NotTarget  = "target-mismatch"
 	NotAsker   = "requester-mismatch"
-	NotSigned  = "not-verified" // nobody vouches for it
+	NotSigned  = "not-verified" // no valid signature
 	NotAllowed = "unauthorized"
 	NoEntry    = "no-entry"
 	IsDone     = "done"
@@ -46,7 +46,8 @@ func Final(result string) bool {
 	return !slices.Contains([]string{TooSoon, Refuses, Fails, Left}, result)
 }
 
-// A Request is one that lies in a mailbox. What it says is not trusted: it names no command, and an agent is asked to go on as its own entry has it.
+// A Request is one that lies in a mailbox. What it says is not trusted: it names no command, and an agent is asked to go on as
+// its own entry has it.
 type Request struct {
 	Actor, Target, RequestedBy address.Instance
 	Reason                     string
@@ -63,9 +64,9 @@ func ParseRequest(actor address.Instance, body []byte) (q Request, is, ok bool) 
 	return q, true, q.Target != "" && q.RequestedBy != "" && (q.Reason == Stopped || q.Reason == OutOfTokens)
 }
 
-// Refused says why a request in a mailbox is not followed, as far as its own words and the entry tell; "" when nothing speaks against it. e is nil
-// where there is no entry. An agent that was asked often enough is not asked again because somebody elsewhere wants that, and nobody is
-// asked sooner than after the spacing of its own beats.
+// Refused says why a request in a mailbox is not followed, as far as its own words and the entry tell; "" when nothing speaks
+// against it. e is nil where there is no entry. An agent that was asked often enough is not asked again because another agent
+// requests it, and no agent is asked sooner than after the spacing of its own beats.
 func Refused(q Request, owner address.Instance, e *Entry, s *Settings, now time.Time) string {
 	switch {
 	case q.Target != owner:
@@ -100,12 +101,12 @@ type Intake struct {
 	Registry *registry.Registry
 }
 
-// mostRequests is how many requests in one mailbox are looked at in one go: each costs the proof of a signature, and whoever writes there a thousand
-// must not keep the others from being looked at.
+// mostRequests is how many requests in one mailbox are looked at in one go: each costs the proof of a signature, and a sender
+// of a thousand must not block the others.
 const mostRequests = 64
 
-// Requests follows the requests in the mailbox of an agent: those that are verified, by somebody who may ask, about an agent that has stopped. It
-// returns who was asked to go on, and what was not followed.
+// Requests follows the requests in the mailbox of an agent: those that are verified, by an agent that may ask, about an agent
+// that has stopped. It returns the agents that were asked to go on, and the requests that were not followed.
 func (d *Beats) Requests(ctx context.Context, p Intake, owner address.Instance) (relanced []address.Instance, skipped []Skip, err error) {
 	if d.dry() {
 		return nil, nil, errors.New("there is no way to ask an agent to go on without a relauncher")
@@ -151,8 +152,9 @@ func (d *Beats) Requests(ctx context.Context, p Intake, owner address.Instance) 
 	return relanced, skipped, nil
 }
 
-// request follows one request: by somebody who may ask, and by all the rules by which a beat asks. before is what came of an earlier one that was
-// left where it is: that was about the agent, and the next one would come to the same at the same price, which can be a decider's.
+// request follows one request: by an agent that may ask, and by all the rules by which a beat asks. before is the result of an
+// earlier one that was left where it is: that was about the agent, and the next one would come to the same at the same price,
+// which can be a decider's.
 func (d *Beats) request(ctx context.Context, p Intake, owner address.Instance, of *mailbox.Message, before string) (result string, target address.Instance, err error) {
 	id, m := of.ID, of.Envelope
 	q, _, whole := ParseRequest(m.Actor.Instance, m.Body)
@@ -195,7 +197,7 @@ func (d *Beats) request(ctx context.Context, p Intake, owner address.Instance, o
 	return d.follow(ctx, e, id, now)
 }
 
-// follow does what a beat would do now about the agent of an entry: who asks for it by mail makes nobody due before his time.
+// follow does what a beat would do now about the agent of an entry: a request by mail makes no agent due early.
 func (d *Beats) follow(ctx context.Context, e *Entry, id string, now time.Time) (result string, target address.Instance, err error) {
 	r, err := d.around(ctx, now)
 	if err != nil {
@@ -237,7 +239,8 @@ func (d *Beats) follow(ctx context.Context, e *Entry, id string, now time.Time) 
 	return Left, e.Instance, nil
 }
 
-// may tells whether somebody may ask that an agent goes on: itself, its conductor or principal, or who shares a scope with it.
+// may reports whether an agent may ask that another goes on: itself, its conductor or principal, or one that shares a scope
+// with it.
 func (p Intake) may(ctx context.Context, who, target address.Instance) (bool, error) {
 	if who.Canonical() == target.Canonical() {
 		return true, nil

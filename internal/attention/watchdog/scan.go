@@ -8,7 +8,7 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// Cap is how often an agent is asked to go on where nobody says otherwise.
+// Cap is how often an agent is asked to go on by default.
 const Cap = 3
 
 // A Finding is an agent that could be asked to go on.
@@ -23,8 +23,8 @@ const (
 	OutOfTokens = presence.OutOfTokens
 )
 
-// Scan is the view that existing programs have of the entries, in their order: who could be asked to go on, and who was asked often enough.
-// It knows no time, and spares nobody; what is done about an entry, and when, is [Judge]'s.
+// Scan is the view that existing programs have of the entries, in their order: who could be asked to go on, and who was asked
+// often enough. It knows no time, and spares no agent; [Judge] decides what is done about an entry, and when.
 func Scan(all []*Entry, most int, skip ...address.Instance) (findings []Finding, exhausted []*Entry) {
 	for _, e := range all {
 		switch {

@@ -45,7 +45,7 @@ func ReadDay(in io.Reader) (*Day, error) {
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, bufio.ErrTooLong):
-		return nil, fmt.Errorf("a line has more than %d bytes: it is no log of a drumbeat", longest)
+		return nil, fmt.Errorf("a line has more than %d bytes: it is not a log of a drumbeat", longest)
 	case err != nil:
 		return nil, err
 	case limited.N == 0:
@@ -80,13 +80,14 @@ type Replay struct {
 	From, To             time.Time
 	Agents, Stops        int
 	Steps                []Step
-	Asked, Raised, Ended int // would have been: asked to go on, put before a person, gone on by themselves
+	Asked, Raised, Ended int // would have been: asked to go on, escalated, gone on by themselves
 	WasAsked, WasRaised  int
 }
 
-// Replay plays a day with settings. What agents did stays as it was recorded: how one would have answered to being asked at another time nobody
-// knows. Agents that still stood still when the day ended are followed until nothing more would have been done about them. Verdicts of a
-// decider count from when they were given, where the settings enforce them; what takes a look at a screen, a halt or a conductor does not come in.
+// Replay plays a day with settings. What agents did stays as it was recorded: how one would have answered to being asked at
+// another time is unknown. Agents that still stood still when the day ended are followed until nothing more would have been
+// done about them. Verdicts of a decider count from when they were given, where the settings enforce them; what takes a look at
+// a screen, a halt or a conductor does not come in.
 func (d *Day) Replay(s Settings) *Replay {
 	s = s.Full()
 	r := &replay{s: s, all: map[address.Instance]*standing{}, out: &Replay{}}
@@ -118,7 +119,7 @@ type standing struct {
 	did     time.Time
 	looked  time.Time // when it was asked last, or put away
 	verdict string
-	raised  int // how often it had been asked when it was put before a person; -1: it was not
+	raised  int // how often it had been asked when it was escalated; -1: it was not
 }
 
 // until makes the beats before a time, the zero time: all that come to anything, and returns when the next one is.
@@ -219,7 +220,7 @@ func (r *replay) due(now time.Time, a *standing) {
 func (r *replay) raise(now time.Time, a *standing, why string) {
 	a.raised = a.e.RelanceCount
 	r.out.Raised++
-	r.step(now, Raised, a, "would be put before a person: "+why)
+	r.step(now, Raised, a, "would be escalated: "+why)
 }
 
 func (r *replay) step(now time.Time, kind string, a *standing, words string) {

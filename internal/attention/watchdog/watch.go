@@ -12,7 +12,7 @@ import (
 	"tutti/internal/store"
 )
 
-// LeaseName is what stands in the store for who drums on a bus.
+// LeaseName is the name of the lease in the store of the process that runs the watchdog on a bus.
 const LeaseName = "drumbeat"
 
 // Holder is how a program of this machine holds the lease, for people: "tutti up, process 4711 on anvil".
@@ -56,7 +56,7 @@ func (d *Beats) Hold(ctx context.Context, leases store.Leases, holder string, do
 	return err
 }
 
-// Look makes beats until ctx is done, without a lease: it is for a drum without a relauncher, which is in nobody's way.
+// Look makes beats until ctx is done, without a lease: it is for a watchdog without a relauncher, which blocks no other.
 func (d *Beats) Look(ctx context.Context) error { return d.beats(ctx) }
 
 func (d *Beats) beats(ctx context.Context) error {

@@ -31,12 +31,12 @@ func TestBadMailbox(t *testing.T) {
 	}
 	b.mail(good, "env:8")
 	b.serve()
-	b.out.shows(t, "what lies in the mailbox of "+string(bad)+" is not known")
-	b.out.shows(t, " mail: mail waits for "+string(good)+", and nobody has looked: 1 message\n")
+	b.out.shows(t, "cannot read the mailbox of "+string(bad)+"")
+	b.out.shows(t, " mail: mail waits for "+string(good)+", and it has not been read: 1 message\n")
 	later := b.agent("later")
 	b.mail(bad, "env:9")
 	b.mail(later, "env:10")
-	b.out.shows(t, " mail: mail waits for "+string(later)+", and nobody has looked: 1 message\n")
+	b.out.shows(t, " mail: mail waits for "+string(later)+", and it has not been read: 1 message\n")
 	if text := b.out.String(); strings.Contains(text, "; again in ") {
 		t.Errorf("the part was begun again:\n%s", text)
 	}

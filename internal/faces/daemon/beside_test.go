@@ -44,9 +44,9 @@ func TestBesideServer(t *testing.T) {
 	}
 	release()
 
-	b.out.shows(t, " mail: mail waits for "+string(ended)+", and nobody has looked: 1 message\n")
+	b.out.shows(t, " mail: mail waits for "+string(ended)+", and it has not been read: 1 message\n")
 	b.mail(other, "env:3")
-	b.out.shows(t, " mail: mail waits for "+string(other)+", and nobody has looked: 1 message\n")
+	b.out.shows(t, " mail: mail waits for "+string(other)+", and it has not been read: 1 message\n")
 	if text := b.out.String(); strings.Contains(text, "mail waits for "+string(done)) {
 		t.Errorf("told twice:\n%s", text)
 	}
@@ -77,7 +77,7 @@ func TestTwoWithoutDesktop(t *testing.T) {
 		server.Mail(who, "codex:x:0a1b2c3d4e5f", "env:"+name)
 	}
 	for _, who := range all {
-		b.out.shows(t, " mail: mail waits for "+string(who)+", and nobody has looked: 1 message\n")
+		b.out.shows(t, " mail: mail waits for "+string(who)+", and it has not been read: 1 message\n")
 	}
 	if n := strings.Count(b.out.String(), "mail waits for "); n != 5 {
 		t.Errorf("%d were told of; want 5:\n%s", n, b.out)

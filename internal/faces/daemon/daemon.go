@@ -248,7 +248,7 @@ func (u *up) await(ctx context.Context, place app.OpenedRoot, sub *fswatch.Sub) 
 	for {
 		err := place.Astray()
 		if stray, ok := errors.AsType[*app.StrayError](err); ok && stray.Replaced {
-			return fmt.Errorf("%w, which may be somebody else's: start tutti up again to look after that one", err)
+			return fmt.Errorf("%w, which may not be ours: start tutti up again to watch that one", err)
 		}
 		if err == nil {
 			if err := u.open(); err != nil {

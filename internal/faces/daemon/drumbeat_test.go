@@ -131,7 +131,7 @@ func TestLapse(t *testing.T) {
 	}
 }
 
-// TestPrincipalTold: when an agent is put before a person, the principal with whom it is registered gets one message, from whoever speaks where the
+// TestPrincipalTold: when an agent is escalated, the principal with whom it is registered gets one message, from whoever speaks where the
 // program was started. Where nobody does, and where that is the principal itself, none goes.
 func TestPrincipalTold(t *testing.T) {
 	t.Parallel()

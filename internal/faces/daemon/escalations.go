@@ -30,7 +30,7 @@ func settlerID() address.Instance {
 
 // escalations is the part that records of matters which nobody has decided in time what applies since, in the journals of their negotiations.
 func escalations(ctx context.Context, s *Site) error {
-	s.Ready("records what applies where nobody has decided in time")
+	s.Ready("records the default once an escalation has run out of time")
 	bus, by, ends, said := full.Agreements(s.World), settlerID(), &escalation.Ends{}, map[string]bool{}
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -72,7 +72,7 @@ func isHalt(err error) bool {
 // lapsed tells of a matter that nobody has decided in time.
 func (s *Site) lapsed(m *escalation.Escalation) {
 	s.Tell(Event{
-		Kind: "lapsed", Text: fmt.Sprintf("nobody has answered %s of %s in time: %q applies", m.ID, m.Negotiation, m.Fallback),
+		Kind: "lapsed", Text: fmt.Sprintf("no answer to %s of %s in time: %q applies", m.ID, m.Negotiation, m.Fallback),
 		Set: func(o *canonjson.Object) {
 			o.Str("escalation", m.ID)
 			o.Str("negotiation", m.Negotiation)

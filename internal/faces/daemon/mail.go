@@ -49,7 +49,7 @@ func carryMail(ctx context.Context, s *Site) error {
 	m := &mailer{Site: s, times: wake.Usual(), desktop: notify.Desktop{Env: s.Facts.Env}}
 	var err error
 	if m.config, err = s.World.App.Wake(); err != nil {
-		s.Fault(err.Error() + "; people are told as usual")
+		s.Fault(err.Error() + "; people still get notices")
 	}
 	if !m.config.Enabled {
 		s.Ready("tells of nothing: wake.enabled is off in the settings")
@@ -92,7 +92,7 @@ func (m *mailer) say(ctx context.Context, who address.Instance, text string) (to
 
 // line tells them here.
 func (m *mailer) line(who address.Instance, unread int) {
-	m.Tell(Event{Kind: "told", Text: fmt.Sprintf("mail waits for %s, and nobody has looked: %s", who, count(unread, "message")), Set: toldSet(who, wake.Line)})
+	m.Tell(Event{Kind: "told", Text: fmt.Sprintf("mail waits for %s, and it has not been read: %s", who, count(unread, "message")), Set: toldSet(who, wake.Line)})
 }
 
 func toldSet(who address.Instance, by string) func(o *canonjson.Object) {
@@ -111,7 +111,7 @@ func (m *mailer) note(reader, _ address.Instance, mark mailbox.Mark) {
 	defer cancel()
 	mark.By, mark.Session = string(reader), bySession
 	if err := m.World.Mail.Step(ctx, reader, mark); err != nil && !errors.Is(err, mailbox.ErrNoMessage) {
-		m.Fault(fmt.Sprintf("that you were told is not on record: %v", err))
+		m.Fault(fmt.Sprintf("could not record that you were notified: %v", err))
 	}
 }
 
@@ -181,7 +181,7 @@ func (m *mailer) does(polled bool) string {
 	case !m.desktop.There():
 		how = "here, because there is no desktop"
 	}
-	text := fmt.Sprintf("tells you %s of what is for agents without a session, when nobody has looked for %s; of your own at once", how, termsafe.Duration(m.times.Climb))
+	text := fmt.Sprintf("notifies you %s of unread mail for agents without a session, after %s; of your own at once", how, termsafe.Duration(m.times.Climb))
 	if polled {
 		text += " (the system grants no watcher: looking once a second)"
 	}
@@ -245,7 +245,7 @@ func (m *mailer) waits(who address.Instance, kind string) bool {
 func (m *mailer) noted(who, from address.Instance, id string) {
 	if !m.absent.Mail(who, from, id) {
 		m.full.Do(func() {
-			m.Fault("mail waits in more than " + strconv.Itoa(maxReaders) + " mailboxes; nobody is told of the others")
+			m.Fault("mail waits in more than " + strconv.Itoa(maxReaders) + " mailboxes; there are no notices about the others")
 		})
 	}
 }
@@ -277,7 +277,7 @@ func (m *mailer) waiting(ctx context.Context) (all []waitingBox, err error) {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			m.Fault(fmt.Sprintf("what lies in the mailbox of %s is not known: %v", b.who, err)) // it hides no other
+			m.Fault(fmt.Sprintf("cannot read the mailbox of %s: %v", b.who, err)) // it hides no other
 			continue
 		}
 		if len(b.unread) == 0 {

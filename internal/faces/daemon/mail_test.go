@@ -123,14 +123,14 @@ func TestLeftUnread(t *testing.T) {
 	b.mail(there, "env:1")
 	b.mail(away, "env:2")
 	b.mail(away, "env:3")
-	b.out.shows(t, " mail: mail waits for "+string(away)+", and nobody has looked: ")
+	b.out.shows(t, " mail: mail waits for "+string(away)+", and it has not been read: ")
 	if text := b.out.String(); strings.Contains(text, string(there)) || strings.Contains(text, string(foreign)) {
 		t.Errorf("told too much:\n%s", text)
 	}
 	if err := b.w.Presence.Close(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
-	b.out.shows(t, " mail: mail waits for "+string(there)+", and nobody has looked: 1 message\n")
+	b.out.shows(t, " mail: mail waits for "+string(there)+", and it has not been read: 1 message\n")
 	text := b.out.String()
 	if strings.Contains(text, "secret") || strings.Contains(text, string(foreign)) || strings.Count(text, "mail waits for ") != 2 {
 		t.Errorf("told too much:\n%s", text)

@@ -60,7 +60,7 @@ func (t *teller) follow() {
 	t.halted = s.Halted
 	if !s.Halted {
 		t.clear = time.Now()
-		t.print(Event{Kind: "resumed", Text: "halt cleared; what came meanwhile is told of to nobody"})
+		t.print(Event{Kind: "resumed", Text: "halt cleared; there are no notices about what came meanwhile"})
 		return
 	}
 	reason := s.Reason

@@ -31,7 +31,7 @@ type waiter struct {
 func waits(ctx context.Context, s *Site) error {
 	config, err := s.World.App.Wake()
 	if err != nil {
-		s.Fault(err.Error() + "; you are told as usual")
+		s.Fault(err.Error() + "; you still get notices")
 	}
 	if !config.Enabled || !config.Desktop {
 		s.Ready("tells of nothing: wake.enabled or wake.desktop is off in the settings")

@@ -106,7 +106,7 @@ func (a *agent) call(ctx context.Context, tool string, args map[string]any) (ans
 		check(fmt.Errorf("%s answered with no text", tool))
 	}
 	if err := json.Unmarshal([]byte(text.Text), &answer); err != nil {
-		check(fmt.Errorf("%s: the answer is no JSON object: %w", tool, err))
+		check(fmt.Errorf("%s: the answer is not a JSON object: %w", tool, err))
 	}
 	return answer, r.IsError
 }
@@ -196,7 +196,7 @@ func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		n := push{at: time.Now()}
 		if err := json.Unmarshal(r.Params, &n); err != nil {
-			return nil, fmt.Errorf("a push that is no JSON: %w", err)
+			return nil, fmt.Errorf("a push that is not valid JSON: %w", err)
 		}
 		select {
 		case c.to <- n:

@@ -259,7 +259,7 @@ func (p *play) oneByte(ctx context.Context) {
 	data[at] = '1'
 	check(os.WriteFile(filepath.Join(p.root, path), data, 0o600))
 	line := bytes.Count(data[:at], []byte("\n"))
-	p.say("", "somebody makes 14 hours of 24: byte %d of %s", at, path)
+	p.say("", "one digit is changed, to make 14 hours of 24: byte %d of %s", at, path)
 	out, code := p.verify(ctx)
 	named := fmt.Sprintf("entry %d ", line)
 	if code == 0 || !strings.Contains(out, named) {

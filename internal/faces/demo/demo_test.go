@@ -81,8 +81,8 @@ func TestAllStepsAreSeen(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	for _, want := range []string{
-		"joins as claude:ana:", "is told: presence.peer_joined codex:bob:", "delivered: env:", "it lies signed in inbox/codex__bob__",
-		"is told: inbox.envelope_arrived env:", "— new key —", "— verified —", "2 calls in all", "to kim: deposited",
+		"joins as claude:ana:", "gets: presence.peer_joined codex:bob:", "delivered: env:", "it lies signed in inbox/codex__bob__",
+		"gets: inbox.envelope_arrived env:", "— new key —", "— verified —", "2 calls in all", "to kim: deposited",
 		"when you are back", "tutti_send to codex:zoe is refused", "tutti_send to bob is refused: halt active", "tutti resume",
 	} {
 		if !strings.Contains(out.String(), want) {

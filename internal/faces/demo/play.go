@@ -62,13 +62,13 @@ type step struct {
 // meeting is the play of agents who meet.
 var meeting = []step{
 	{"ana joins", (*play).anaJoins},
-	{"bob joins, and ana is told", (*play).bobJoins},
-	{"ana sends, and bob is told", (*play).anaSends},
+	{"bob joins, and ana is notified", (*play).bobJoins},
+	{"ana sends, and bob is notified", (*play).anaSends},
 	{"bob receives", (*play).bobReceives},
 	{"bob replies in the thread", (*play).bobReplies},
 	{"ana asks and waits for the answer", (*play).anaAsks},
 	{"a message waits for an agent that is away", (*play).kimIsAway},
-	{"a name that nobody has", (*play).phantom},
+	{"a name that no agent has", (*play).phantom},
 	{"halt", (*play).halt},
 	{"resume", (*play).resume},
 }

@@ -17,7 +17,7 @@ func (p *play) bobJoins(ctx context.Context) {
 	n := p.ana.told(ctx, "bob joined", func(n *push) bool {
 		return n.Topic == "presence.peer_joined" && n.Data.Peer.Instance == p.bob.id
 	})
-	p.say("ana", "is told: %s", n)
+	p.say("ana", "gets: %s", n)
 }
 
 // enters starts an agent and lets it say who it is.
@@ -46,7 +46,7 @@ func (p *play) anaSends(ctx context.Context) {
 	path, size := p.file(p.question)
 	p.say("", "it lies signed in %s (%d bytes)", path, size)
 	n := p.bob.told(ctx, "mail came", func(n *push) bool { return n.Data.EnvelopeID == p.question })
-	p.say("bob", "is told: %s", n)
+	p.say("bob", "gets: %s", n)
 }
 
 func (p *play) bobReceives(ctx context.Context) {
@@ -123,7 +123,7 @@ func (p *play) kimIsAway(ctx context.Context) {
 		check(fmt.Errorf("kim leaves: %w", err))
 	}
 	told("kim left", "presence.peer_left")
-	p.say("kim", "leaves, and ana is told")
+	p.say("kim", "leaves, and ana is notified")
 	sent := p.ana.ask(ctx, "tutti_send", map[string]any{"to": id, "text": "when you are back: review db/014.sql"})
 	p.say("ana", "tutti_send to kim: %s (%s)", text(sent, "outcome"), text(sent, "reason"))
 	want("the outcome", text(sent, "outcome"), "deposited")

@@ -25,10 +25,10 @@ import (
 var stall = []step{
 	{"two agents live in tmux", (*play).moveIn},
 	{"both stop", (*play).bothStop},
-	{"only said, nobody is asked", (*play).dryRun},
+	{"a dry run: no agent is asked", (*play).dryRun},
 	{"both are asked to go on", (*play).drums},
-	{"a second program is told who asks", (*play).twice},
-	{"ana goes on, bob is asked again and put before you", (*play).recovers},
+	{"a second program sees who asks", (*play).twice},
+	{"ana goes on, bob is asked again and escalated to you", (*play).recovers},
 	{"what was typed", (*play).typed},
 	{"who waits for you", (*play).waits},
 }
@@ -170,7 +170,7 @@ func (p *play) dryRun(ctx context.Context) {
 	if n := strings.Count(out, `"event":"would-relance"`); n != 2 {
 		check(fmt.Errorf("tutti drumbeat watch would ask %d agents: %s", n, out))
 	}
-	p.say("you", "tutti drumbeat watch: would ask both, and asks nobody; nothing is written")
+	p.say("you", "tutti drumbeat watch: would ask both, and asks neither; nothing is written")
 }
 
 // drums starts the program that asks.
@@ -233,7 +233,7 @@ func (p *play) happened(b *beat) {
 		h.asked[name] = append(h.asked[name], b.at)
 	}
 	if b.Event == watchdog.Raised {
-		h.asked["put before you"] = append(h.asked["put before you"], b.at)
+		h.asked["escalated"] = append(h.asked["put before you"], b.at)
 		last := h.asked[name]
 		words += fmt.Sprintf(" (%.1f s after the last time)", b.at.Sub(last[len(last)-1]).Seconds())
 	}
@@ -253,7 +253,7 @@ func (p *play) twice(ctx context.Context) {
 
 func (p *play) recovers(ctx context.Context) {
 	h := &p.halting
-	for len(h.asked["went on"]) == 0 || len(h.asked["put before you"]) == 0 {
+	for len(h.asked["went on"]) == 0 || len(h.asked["escalated"]) == 0 {
 		p.next(ctx, &tail{}, watchdog.Asked, watchdog.WentOn, watchdog.Raised)
 	}
 	if a, b := len(h.asked["ana"]), len(h.asked["bob"]); a != 1 || b != 2 {
@@ -261,7 +261,7 @@ func (p *play) recovers(ctx context.Context) {
 	}
 	marked := p.bobsMark(ctx)
 	first, second := h.asked["bob"][0], h.asked["bob"][1]
-	if gap, last := second.Sub(first), h.asked["put before you"][0].Sub(marked); gap < 500*time.Millisecond || last < time.Second {
+	if gap, last := second.Sub(first), h.asked["escalated"][0].Sub(marked); gap < 500*time.Millisecond || last < time.Second {
 		check(fmt.Errorf("bob was left alone for %s and then for %s; want half a second and a second at least", gap, last))
 	}
 }

@@ -114,11 +114,11 @@ func TestAnswerAtTerminal(t *testing.T) {
 		{"keys", "generate", "--instance", me, "--force"},
 		{"nhi", "offboard", me},
 	} {
-		has(run(1, args...), "nobody is at this terminal")
+		has(run(1, args...), "this is not a terminal")
 	}
 	// What scripts of other programs do goes on, and makes nobody believe anything.
 	third, _ := d.pair(me, "third")
-	has(run(0, "keys", "add", "--instance", me, "--public-key", third), "nobody is at this terminal: no answer of "+me)
+	has(run(0, "keys", "add", "--instance", me, "--public-key", third), "this is not a terminal: no answer of "+me)
 	run(0, "register", `{"id":"human:zoe:000000000009","instance":"human:zoe:000000000009","roles":["PRINCIPAL"],"scopes":["scope:other"],"capabilities":[],"endpoints":[],`+
 		`"publicKeys":["none"],"acceptedPolicies":[],"createdAt":"2026-01-01T00:00:00.000Z"}`)
 	d.typed = "\n"
@@ -170,9 +170,9 @@ func TestTrustEarlierKey(t *testing.T) {
 	who := func() { // the same bus with the memory of somebody else
 		d.env = append(slices.Clone(mine), "HOME="+t.TempDir(), "H2A_ROOT="+filepath.Join(d.home, "h2a-workspace", ".h2a"))
 	}
-	const doubt, answered = "which nobody has said here to be theirs", "answered: keep"
+	const doubt, answered = "which you have not confirmed as theirs", "answered: keep"
 	who()
-	d.has(d.run(0, "escalation", "show", "evt-1"), doubt, "if it is: tutti keys", "with --public-key where it shows another key")
+	d.has(d.run(0, "escalation", "show", "evt-1"), doubt, "to confirm it: tutti keys", "with --public-key if it shows another key")
 	first := d.run(0, "keys", "trust", me, "--yes")
 	d.has(d.run(0, "escalation", "show", "evt-1"), doubt)
 	d.run(0, "keys", "trust", me, "--yes")
@@ -181,7 +181,7 @@ func TestTrustEarlierKey(t *testing.T) {
 	d.has(d.run(0, "keys", "list"), "  "+pinned+"  "+me) // mail is checked with the later key as before
 
 	who()
-	d.has(d.run(2, "keys", "trust", me, "--yes", "--public-key", other), "is no key of")
+	d.has(d.run(2, "keys", "trust", me, "--yes", "--public-key", other), "is not a key of")
 	d.run(0, "keys", "trust", me, "--yes", "--public-key", old)
 	d.has(d.run(0, "escalation", "show", "evt-1"), answered)
 
@@ -211,7 +211,7 @@ func TestRevokedWithoutAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.has(d.run(0, "keys", "revoke", "--yes", "--instance", me, "--public-key", old), "cannot prove anything", "is forgotten, and nothing that", "revoked")
-	d.has(d.run(0, "escalation", "show", "evt-1"), "which nobody has said here to be theirs")
+	d.has(d.run(0, "escalation", "show", "evt-1"), "which you have not confirmed as theirs")
 	// A new pair that is not registered is to be added first.
 	d.run(0, "keys", "generate", "--force", "--instance", me)
 	d.ask("evt-2", "and now?")

@@ -213,7 +213,7 @@ func cmdIsJSON(ts *testscript.TestScript, neg bool, args []string) {
 	out := []byte(ts.ReadFile("stdout"))
 	var want bytes.Buffer
 	if err := json.Indent(&want, bytes.TrimSpace(out), "", "  "); err != nil {
-		ts.Fatalf("standard output is no JSON: %v", err)
+		ts.Fatalf("standard output is not valid JSON: %v", err)
 	}
 	want.WriteByte('\n')
 	if want.String() != string(out) {

@@ -97,7 +97,7 @@ func (r *Roff) flags(flags []kit.Flag, under kit.Names) {
 var exitMeanings = [...][2]string{
 	{"0", "done, or there was nothing to do"},
 	{"1", "the command line was wrong, or what it asks for is refused"},
-	{"2", "not there, there already, changed meanwhile, held by somebody else, or unhealthy"},
+	{"2", "not there, there already, changed meanwhile, held by another agent or user, or unhealthy"},
 	{"3", "a file, another program or the time limit stood in the way"},
 	{"5", "refused because the halt switch is on"},
 	{"64", "the command line of a cross-agent command was wrong"},
@@ -113,7 +113,7 @@ var Environment = [...][2]string{
 	{"CLAUDE_CODE_SESSION_ID", "the conversation whose agent speaks, set by the agent program"},
 	{"AGENT_SESSIONS_YAML", "the registry of agent sessions, where --registry does not name one"},
 	{"TMUX_SERVER_NAME", "the tmux server for new sessions, where --tmux-server does not name one"},
-	{"MQTT_BROKER, MQTT_PORT, MQTT_TLS, MQTT_USERNAME, MQTT_PASSWORD, MQTT_CA_CERTS, MQTT_CERTFILE, MQTT_KEYFILE, MQTT_CLIENT_ID_PREFIX", "the broker that is told of jobs; the file .env of a workspace fills in what is missing"},
+	{"MQTT_BROKER, MQTT_PORT, MQTT_TLS, MQTT_USERNAME, MQTT_PASSWORD, MQTT_CA_CERTS, MQTT_CERTFILE, MQTT_KEYFILE, MQTT_CLIENT_ID_PREFIX", "the broker that receives job events; the file .env of a workspace fills in what is missing"},
 	{"TUTTI_PUBLIC_BROKER", "the one broker in public networks that may be used"},
 	{"CROSS_AGENT_FROM", "who sends a message to another project, where --from does not say so"},
 	{"GPG_USER", "the key that signs such messages, where --key does not say so"},
@@ -130,7 +130,7 @@ var Places = [...][2]string{
 	{"~/.config/cross-agent-comms/signers.toml", "whose key may sign such messages for which sender"},
 	{"~/.local/state/cross-agent-comms", "what projects have sent and received, what was not delivered, and the log of the watcher"},
 	{"~/.config/tutti/config.toml", "settings, where there are any"},
-	{"~/h2a-workspace/.h2a", "the bus that is meant where there is no nearer one"},
+	{"~/h2a-workspace/.h2a", "the bus that is used if there is no nearer one"},
 	{".hermes/agent-sessions.yaml", "the agents in tmux that belong to the folder"},
 	{"~/.local/state/tutti", "the keys that you have pinned, checksums of what you have started in sessions, and a count of halts"},
 }

@@ -179,7 +179,7 @@ func awaitMail(ctx context.Context, c *kit.Call, d *driver.Driver, event, state 
 func hookBus(ctx context.Context, c *kit.Call, host string, p hook.BusChoice, more *HookSources) (*hook.Bus, error) {
 	named := address.Instance(c.Text("instance"))
 	if named != "" && named.Host() != host {
-		return nil, kit.Usagef("--instance: %.100q is no agent of %s", named, host)
+		return nil, kit.Usagef("--instance: %.100q is not an agent of %s", named, host)
 	}
 	set := app.Settings{Root: c.RootFlag(), Dir: p.Dir, Maker: kit.Maker(), Original: c.Under == kit.H2A}
 	remembered := p.Root != "" && set.Root == "" && os.Getenv("H2A_ROOT") == ""

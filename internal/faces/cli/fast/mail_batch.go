@@ -108,7 +108,7 @@ func (e *entry) read(line []byte) error {
 	for name, value := range canonjson.Members(line) {
 		if name == "body" {
 			if !canonjson.IsObject(value) {
-				return errors.New("body is no JSON object")
+				return errors.New("body is not a JSON object")
 			}
 			l.Body = value
 			continue
@@ -119,7 +119,7 @@ func (e *entry) read(line []byte) error {
 		}
 		text, ok := canonjson.String(value)
 		if !ok {
-			return fmt.Errorf("%s is no string", name)
+			return fmt.Errorf("%s is not a string", name)
 		}
 		*p = text
 	}

@@ -58,6 +58,6 @@ func Vouched(ctx context.Context, c *kit.Call, d *kit.Account, raw []byte, who *
 	if e.Via() == identity.Unattended && e.Actor.Role != identity.RolePerson {
 		return true, nil
 	}
-	c.Warn("it is not signed for %s: nobody is at the terminal; tutti send signs, and says so in the message", kit.Name(who.Instance))
+	c.Warn("it is not signed for %s: this is not a terminal; tutti send signs, and says so in the message", kit.Name(who.Instance))
 	return false, nil
 }

@@ -78,7 +78,7 @@ func letter(ctx context.Context, c *kit.Call) (to []address.Instance, l mail.Dra
 	words := c.Args
 	if c.Value("scope") == "" {
 		if len(words) == 0 {
-			return nil, l, kit.UsageHint(`"tutti discover" lists who is there; then: tutti send ID "TEXT"`, "%s: to whom?", c.Verb.Name)
+			return nil, l, kit.UsageHint(`"tutti discover" lists who is there; then: tutti send ID "TEXT"`, "%s: missing recipient", c.Verb.Name)
 		}
 		if to, err = recipients(words[0]); err != nil {
 			return nil, l, err
@@ -127,7 +127,7 @@ func object(ctx context.Context, c *kit.Call, arg string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !canonjson.Valid(data) || !canonjson.IsObject(data):
-		return nil, kit.UsageHint(`write it like {"kind":"status","done":true}`, "--body: it is no JSON object")
+		return nil, kit.UsageHint(`write it like {"kind":"status","done":true}`, "--body: not a JSON object")
 	case len(data) > envelope.MaxBody:
 		return nil, kit.TooLong(len(data))
 	}

@@ -77,7 +77,7 @@ func doneBefore(c *kit.Call) (d done, ok bool) {
 
 // alone is the error of an order for all machines that only this one got.
 func alone(verb string, err error) error {
-	return &kit.Fault{Code: kit.ExitUsage, Err: fmt.Errorf("no other machine was told to %s: %w", verb, err), Next: kit.HintOf(err)}
+	return &kit.Fault{Code: kit.ExitUsage, Err: fmt.Errorf("could not %s any other machine: %w", verb, err), Next: kit.HintOf(err)}
 }
 
 // HaltOffice is where the conversations of this user are led from, for what resume says of them: with settings that cannot be read

@@ -113,7 +113,7 @@ func PeerJSON(r *members.Row, m Mark) []byte {
 // sayRows prints the lines of discover: instance, host, name, scopes, age of the heartbeat, session.
 func sayRows(c *kit.Call, rows []members.Row, denied *Denial) {
 	if len(rows) == 0 {
-		c.Nothing("nobody else is live")
+		c.Nothing("no other agent is live")
 		c.Prose("", 0, "An agent that is not live may still be at work. Is the one that you expect connected to the same bus?")
 		if !c.On("all") {
 			c.Line("tutti discover --all lists the registered ones, too.")

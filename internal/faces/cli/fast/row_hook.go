@@ -31,13 +31,14 @@ In a session that works on a job ("tutti help job") it reports to that what its 
 permission, rests, or has ended.
 
 While the halt switch is on it denies every tool and every prompt, says who halted, since when and why, and ends the turn where
-the program allows that. A hook of Claude Code that runs beside a permission dialog waits as long as the dialog is open, and denies the
-tool when a halt comes. After a halt it stays silent until you let the agent go on: the agent is told so at your next prompt.
+the program allows that. A hook of Claude Code that runs beside a permission dialog waits as long as the dialog is open, and
+denies the tool when a halt comes. After a halt it stays silent until you let the agent go on; your next prompt lets the agent
+know.
 
-With --wait it does nothing of that: it waits until mail comes while the agent is idle, says one fixed sentence on standard error and
-ends with status 2, which starts a turn in a program that was told to watch for that (Claude Code). It ends without a word when the
-conversation ends, when a newer one waits, while the halt switch is on, where the program does a single task (claude -p), and at once
-where no mcp-serve of the conversation is there.`,
+With --wait it does none of that: it waits until mail comes while the agent is idle, prints one fixed sentence on standard error
+and ends with status 2, which starts a turn in a CLI that was set up to watch for that (Claude Code). It ends silently when the
+conversation ends, when a newer one waits, while the halt switch is on, where the CLI does a single task (claude -p), and at
+once if the conversation has no mcp-serve.`,
 	Wont: `It never fails the program that calls it: what goes wrong stands in ~/.local/state/tutti/hook.log, nothing is printed unless
 it was typed by hand, and the exit status is 0. It acknowledges no message.`,
 	Examples: `$ tutti hook claude Stop`,

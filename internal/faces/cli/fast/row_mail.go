@@ -168,12 +168,13 @@ var ThreadRow = kit.Verb{
 		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "as whom; under h2a it must be given"},
 		{Name: "trace", Kind: kit.Switch, Under: kit.Tutti, Help: "what became of the messages, in place of the messages"},
 	},
-	Does: "Shows all messages of a thread that you received, took or sent, by time. An id of a message stands for its thread. " +
-		"If you are the user and name no agent, it looks through the mailboxes of all agents whose keys are here, and shows who wrote to whom.\n\n" +
-		"--trace tells of each, or of the one message whose id is given, what is on record, with times (UTC): stored in the mailbox; " +
-		"pushed, which is each attempt to have its reader look, and by what (notification, rewake, queue, channel, nudge, desktop, stop, hook); failed, with why; " +
-		"offered, which is claimed by a reader; shown, which is proven; taken, which is acknowledged. With --json a list of " +
-		"{id, from, to, trace: [{step, at, by, session, result}]}.",
+	Does: "Shows all messages of a thread that you received, took or sent, by time. The id of any message stands for its " +
+		"thread. If you are the user and name no agent, it looks through the mailboxes of all agents whose keys are here, " +
+		"and shows senders and recipients.\n\n--trace shows what is on record for each message, or for the one whose id is given, " +
+		"with times (UTC): stored in the mailbox; pushed, which is each attempt to have its reader look, and by what " +
+		"(notification, rewake, queue, channel, nudge, desktop, stop, hook); failed, with why; offered, which is claimed by " +
+		"a reader; shown, which is proven; taken, which is acknowledged. With --json a list of {id, from, to, trace: [{step, " +
+		"at, by, session, result}]}.",
 	Wont:     "It marks nothing. A push proves nothing: only shown does.",
 	Examples: "$ tutti thread thr:1780000000000:9f3c\n$ tutti thread --trace env:1780000000000:4b1e",
 	Exit:     ExitMail,

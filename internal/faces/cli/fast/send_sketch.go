@@ -122,7 +122,7 @@ func (d *sketch) find(ctx context.Context) error {
 		}
 	}
 	if !protocol.Slug(d.id) {
-		return d.missing("--conversation: "+strconv.Quote(kit.Clean(d.id))+" is no name of one: small letters, digits and single hyphens, at most "+strconv.Itoa(protocol.MaxSlug),
+		return d.missing("--conversation: "+strconv.Quote(kit.Clean(d.id))+" is not a valid name: use small letters, digits and single hyphens, at most "+strconv.Itoa(protocol.MaxSlug),
 			"conversation", SlugOf(d.id))
 	}
 	t, err := d.office.Thread(ctx, d.project, d.id)

@@ -55,7 +55,7 @@ func sayNobody(c *kit.Call, w *app.World, unknown *identity.UnknownError) error 
 		c.Emit(o.Bytes())
 		return nil
 	}
-	c.Printf("nobody yet: %s\n", kit.Clean(unknown.Error()))
+	c.Printf("no agent yet: %s\n", kit.Clean(unknown.Error()))
 	c.Line("  " + unknown.Hint())
 	c.Facts([][]string{{"  bus", c.App.Shown(w.Root.Path) + " (" + w.Root.Source.Why() + ")"}})
 	return nil
@@ -135,7 +135,7 @@ func sayWho(c *kit.Call, w *app.World, v *whoView) {
 		rows = append(rows, []string{"  registry", "this key is not among the active ones: what it signs counts as forged"})
 	}
 	if !v.Registered {
-		rows = append(rows, []string{"  registry", "not registered: nobody can verify what it signs"})
+		rows = append(rows, []string{"  registry", "not registered: its signatures cannot be verified"})
 	}
 	c.Facts(rows)
 	if _, public, err := w.Ring.Files(v.Instance); err == nil && v.unknownKey {

@@ -81,7 +81,7 @@ func (c *Call) Given(ctx context.Context, byFlag string) (raw []byte, signed boo
 		if c.Verb.Flag(c.Under, "to") >= 0 {
 			hint = "without --to a whole envelope is given; --to ID says whom a text is for"
 		}
-		return nil, false, Refuse(hint, "the envelope is no JSON")
+		return nil, false, Refuse(hint, "the envelope is not valid JSON")
 	}
 	list, ok := canonjson.Get(raw, "signatures")
 	if ok && canonjson.Kind(list) == canonjson.TypeArray {
@@ -130,7 +130,7 @@ func (c *Call) KeyFile(path string) (*signature.Private, error) {
 	}
 	key, err := signature.ParsePrivate(text)
 	if err != nil {
-		return nil, Refuse("", "%s: is no Ed25519 private key in PEM form", Clean(path))
+		return nil, Refuse("", "%s: not an Ed25519 private key in PEM form", Clean(path))
 	}
 	return key, nil
 }
@@ -188,5 +188,5 @@ func (c *Call) Age(flag any, otherwise time.Duration) (time.Duration, error) {
 	} else if d, err := time.ParseDuration(text); err == nil {
 		return d, nil
 	}
-	return 0, UsageHint("an age is written as 90d or 48h", "--%s %s: is no age", name, Clean(text))
+	return 0, UsageHint("an age is written as 90d or 48h", "--%s %s: not an age", name, Clean(text))
 }

@@ -234,7 +234,7 @@ func (c *Call) Words(ctx context.Context, arg string) (string, error) {
 	case len(data) > envelope.MaxBody:
 		return "", TooLong(len(data))
 	case !utf8.Valid(data):
-		return "", Refuse("put it into a file and send its path", "the text is no UTF-8")
+		return "", Refuse("put it into a file and send its path", "the text is not valid UTF-8")
 	case len(strings.TrimSpace(string(data))) == 0:
 		return "", Usagef("the text is empty")
 	}

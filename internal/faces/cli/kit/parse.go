@@ -359,11 +359,11 @@ func (f *Flag) check(val string) error {
 	switch f.Kind {
 	case Count:
 		if n, err := strconv.Atoi(val); err != nil || n < 0 {
-			return UsageHint("write it like 10", "--%s: %q is no whole number", f.Name, Clean(val))
+			return UsageHint("write it like 10", "--%s: %q is not a whole number", f.Name, Clean(val))
 		}
 	case Duration:
 		if d, err := time.ParseDuration(val); err != nil || d < 0 {
-			return UsageHint("write it like 500ms, 10s or 2m", "--%s: %q is no duration", f.Name, Clean(val))
+			return UsageHint("write it like 500ms, 10s or 2m", "--%s: %q is not a duration", f.Name, Clean(val))
 		}
 	}
 	if len(f.Choices) > 0 && !slices.Contains(f.Choices, val) {

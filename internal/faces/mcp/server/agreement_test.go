@@ -270,7 +270,7 @@ func TestAgreementActor(t *testing.T) {
 	sign["privateKeyPem"] = string(signature.Generate().PEM())
 	a.refused("does not belong to", "h2a_sign", sign)
 	sign["privateKeyPem"] = "nonsense"
-	a.refused("no Ed25519 key", "h2a_sign", sign)
+	a.refused("not an Ed25519 key", "h2a_sign", sign)
 	if v := a.ok("tutti_negotiation", object{"negotiationId": nego, "show": "verify"}); v["ok"] != true || v["entries"] != 1.0 {
 		t.Errorf("something was written: %v", v)
 	}

@@ -49,7 +49,7 @@ func TestConductor(t *testing.T) {
 	b.refused("nothing is written in the name of", "h2a_conductor_release", object{"instance": me})
 	b.refused("missing 'instance'", "h2a_conductor_claim", nil)
 	b.refused("has no live session", "h2a_conductor_claim", object{"instance": you, "workspaceId": "ws:elsewhere"})
-	b.refused("is no id of a workspace", "h2a_conductor", object{"workspaceId": "--help"})
+	b.refused("is not a workspace id", "h2a_conductor", object{"workspaceId": "--help"})
 	b.refused("idleMs", "h2a_conductor_launch_check", object{"idleMs": 0})
 	if got := b.ok("h2a_conductor_launch_check", nil); got.str("recommendation") != "none" || got.str("conductor") != me || got["trackAvailable"] != false {
 		t.Errorf("check: %v", got)

@@ -75,7 +75,7 @@ func (v *server) follow(ctx context.Context, b *bus, own address.Instance) {
 	since := time.Now()
 	changes, err := b.Store.Watch(ctx, []store.Scope{scope})
 	if err != nil {
-		v.log(fmt.Sprintf("whoever is written to from a command line and is not there, nobody tells of it: %v", err))
+		v.log(fmt.Sprintf("cannot watch for agents that are written to from a command line and are away, so their mail wakes no one: %v", err))
 		return
 	}
 	known := map[string]bool{}

@@ -36,9 +36,9 @@ func TestLeases(t *testing.T) {
 		t.Errorf("what was refused as a whole is held in part: %v", got)
 	}
 	b.refused("is leased by "+me, "tutti_lease_release", object{"paths": []string{"src"}})
-	b.refused("is no time", "tutti_lease_take", object{"paths": []string{"x"}, "for": "long"})
+	b.refused("is not a time", "tutti_lease_take", object{"paths": []string{"x"}, "for": "long"})
 	b.refused("missing 'paths'", "tutti_lease_take", nil)
-	b.refused("is no list", "tutti_lease_take", object{"paths": 7})
+	b.refused("is not a list", "tutti_lease_take", object{"paths": 7})
 
 	told := func(s *serverProcess, what string) {
 		t.Helper()

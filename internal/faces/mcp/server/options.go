@@ -70,7 +70,7 @@ func (o *options) span(getenv func(string) string, name string, otherwise, least
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || ms <= 0 {
-		o.remarks = append(o.remarks, fmt.Sprintf("%s is no number of milliseconds; it stays at %s", name, otherwise))
+		o.remarks = append(o.remarks, fmt.Sprintf("%s is not a number of milliseconds; it stays at %s", name, otherwise))
 		return otherwise
 	}
 	d := min(max(time.Duration(min(ms, maxExpiry.Milliseconds()))*time.Millisecond, least), most)

@@ -205,7 +205,7 @@ func (b *bus) astray() error {
 	case stray.Replaced:
 		return &refusal{err.Error(), "this server has to be started again to use that one: ask your user"}
 	}
-	return &refusal{err.Error(), "somebody moved or removed it while it was in use: ask your user; when it is back where it was, this server goes on"}
+	return &refusal{err.Error(), "the bus was moved or removed while it was in use: ask your user; when it is back in place, this server goes on"}
 }
 
 // A pushed is a notification to the client.

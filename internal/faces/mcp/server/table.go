@@ -153,8 +153,9 @@ var tools = []tool{
 	blockedTool, blockagesTool, unblockedTool,
 	{
 		name: "h2a_conductor", older: true, effect: reads, again: true, run: conductorNow,
-		does: "Who conducts a workspace (conductor, lead agent), and who is live there; without arguments the workspace of this server. " +
-			"conductor null is ordinary: nobody does. Ask before you do something in a workspace for others, and agree with its conductor first.",
+		does: "Who conducts a workspace (conductor, lead agent), and who is live there; without arguments the workspace of this " +
+			"server. conductor null is ordinary: no agent does. Ask before you do something in a workspace for others, and agree " +
+			"with its conductor first.",
 		props: []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}},
 	},
 	{
@@ -170,7 +171,7 @@ var tools = []tool{
 	},
 	{
 		name: "h2a_conductor_launch_check", older: true, effect: reads, again: true, run: conductorCheck,
-		does:  "Whether a conductor should be launched: nobody conducts and work is stalled. Advice only; nothing is sent or started.",
+		does:  "Whether a conductor should be launched: no agent conducts and work is stalled. Advice only; nothing is sent or started.",
 		props: []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}, {"idleMs", aNumber, false}},
 	},
 	{

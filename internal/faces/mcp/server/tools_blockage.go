@@ -19,8 +19,9 @@ import (
 var (
 	blockedTool = tool{
 		name: "h2a_blockage_raise", older: true, effect: acts, run: blockageRaise,
-		does: "Tell your peers that you are blocked (stuck, cannot go on, need help) and by what. Peers that follow the scope are told; left out, it is your first one. " +
-			"You have one blockage: a new one takes the place of the old. Resolve it when you go on.",
+		does: "Tell your peers that you are blocked (stuck, cannot go on, need help) and by what. Peers that follow the scope get " +
+			"mail; left out, it is your first one. You have one blockage: a new one takes the place of the old. Resolve it when " +
+			"you go on.",
 		props: []prop{{"instance", aString, true}, {"reason", aString, true}, {"scope", aString, false}, {"needs", aString, false}},
 	}
 	blockagesTool = tool{
@@ -30,7 +31,7 @@ var (
 	}
 	unblockedTool = tool{
 		name: "h2a_blockage_resolve", older: true, effect: ends, again: true, run: blockageResolve,
-		does:  "Say that a blocked agent can go on (unblock), yourself or one that you have helped; its peers are told.",
+		does:  "Say that a blocked agent can go on (unblock), yourself or one that you have helped; its peers get mail.",
 		props: []prop{{"instance", aString, true}, {"by", aString, false}},
 	}
 )

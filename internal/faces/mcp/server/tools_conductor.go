@@ -22,7 +22,7 @@ func (c *call) where() (conductor.Where, error) {
 	given := c.text("workspaceId")
 	if given != "" {
 		if err := address.Check(given); err != nil || given[0] == '-' {
-			return conductor.Where{}, c.refuse("give the workspaceId of a session as "+c.toolName("h2a_discover_sessions")+" shows it, or a folder as workspacePath", "%q is no id of a workspace", termsafe.Cut(given, maxWord))
+			return conductor.Where{}, c.refuse("give the workspaceId of a session as "+c.toolName("h2a_discover_sessions")+" shows it, or a folder as workspacePath", "%q is not a workspace id", termsafe.Cut(given, maxWord))
 		}
 		return conductor.Where{ID: given}, nil
 	}
@@ -127,7 +127,7 @@ func (c *call) advice(ctx context.Context) (*conductor.Check, error) {
 	idle := float64(conductor.DefaultIdle)
 	if c.raw("idleMs") != nil {
 		if idle = c.number("idleMs", -1); !(idle > 0) || idle > 1e18 {
-			return nil, c.refuse("86400000 is a day", "'idleMs' is no number of milliseconds above 0")
+			return nil, c.refuse("86400000 is a day", "'idleMs' is not a number of milliseconds above 0")
 		}
 	}
 	where, err := c.where()

@@ -16,8 +16,9 @@ import (
 var (
 	attestTool = tool{
 		name: "h2a_attest_comprehension", older: true, effect: acts, run: attest,
-		does: "Attest that you have understood what is decided: the dossier, given whole or by its hash (tutti_negotiation shows it). It binds nobody to agree. " +
-			"Goes into the journal of the negotiation, or without one comes back as a signed envelope. An empty privateKeyPem takes the key of the keyring.",
+		does: "Attest that you have understood what is decided: the dossier, given whole or by its hash (tutti_negotiation shows " +
+			"it). It does not bind you to agree. Goes into the journal of the negotiation, or without one comes back as a signed " +
+			"envelope. An empty privateKeyPem takes the key of the keyring.",
 		props: []prop{
 			{"negotiationId", aString, false},
 			{"instance", aString, true},
@@ -88,7 +89,7 @@ func (c *call) stamp(name string) (string, error) {
 		return envelope.Stamp(now()), nil
 	}
 	if _, ok := envelope.ParseTime(at); !ok {
-		return "", c.refuse("leave it out for now", "%s is no time like 2026-01-31T12:00:00.000Z", name)
+		return "", c.refuse("leave it out for now", "%s is not a time like 2026-01-31T12:00:00.000Z", name)
 	}
 	return at, nil
 }

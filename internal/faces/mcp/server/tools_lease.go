@@ -18,12 +18,13 @@ import (
 
 // The rows of the tools about who works on which file.
 var (
-	pathsProp = prop{"paths", described(someStrings, "files, or folders with all that lies below; relative ones to the folder of this server"), false}
+	pathsProp = prop{"paths", described(someStrings, "files, or folders with everything below them; relative ones to the folder of this server"), false}
 
 	takeTool = tool{
 		name: "tutti_lease_take", effect: acts, again: true, run: leaseTake,
-		does: "Lease (reserve) files or folders before you edit them, so that other agents are warned; nothing is locked. All paths or none. " +
-			"Refused with the holder and the end where somebody has one; you hear by mail when it ends. To take again prolongs.",
+		does: "Lease (reserve) files or folders before you edit them, so that other agents are warned; nothing is locked. All " +
+			"paths or none. Refused with the holder and the end if another agent has one; you get mail when it ends. To take " +
+			"again prolongs.",
 		props: []prop{
 			{"paths", pathsProp.schema, true},
 			{"for", described(aString, "how long: 30m (usual), 2h; at most 24h"), false},
@@ -37,7 +38,7 @@ var (
 	}
 	releaseTool = tool{
 		name: "tutti_lease_release", effect: ends, again: true, run: leaseRelease,
-		does:  "Release your leases on files when you are done: those on the paths, or with all every one of yours. Who waits is told.",
+		does:  "Release your leases on files when you are done: those on the paths, or with all every one of yours. Agents that wait for them get mail.",
 		props: []prop{pathsProp, {"all", `{"type":"boolean"}`, false}},
 	}
 )
@@ -51,7 +52,7 @@ func (c *call) paths() ([]string, error) {
 	}
 	const most = 100
 	if raw != nil && !ok || len(given) > most || slices.Contains(given, "") {
-		return nil, c.refuse(`"paths":["src/a.go"]`, "'paths' is no list of at most %d paths", most)
+		return nil, c.refuse(`"paths":["src/a.go"]`, "'paths' is not a list of at most %d paths", most)
 	}
 	here := c.facts.Place().Path
 	var all []string
@@ -74,7 +75,7 @@ func leaseTake(ctx context.Context, c *call) (any, error) {
 	w := reservation.Want{For: reservation.Usual, Note: c.text("note")}
 	if text := c.text("for"); text != "" {
 		if w.For, err = time.ParseDuration(text); err != nil {
-			return nil, c.refuse(`"for":"30m"`, "'for': %q is no time", termsafe.Cut(text, maxWord))
+			return nil, c.refuse(`"for":"30m"`, "'for': %q is not a time", termsafe.Cut(text, maxWord))
 		}
 	}
 	own, err := c.speaker(ctx, c.bus, false)
@@ -97,7 +98,7 @@ func leaseTake(ctx context.Context, c *call) (any, error) {
 	desk := c.leaseDesk(c.bus, own)
 	all, err := desk.Take(ctx, w, time.Now())
 	if held, ok := errors.AsType[*reservation.HeldError](err); ok {
-		return nil, c.refuse("ask its holder with tutti_send, or work on something else: you are told by mail when it has ended", "%s", held)
+		return nil, c.refuse("ask its holder with tutti_send, or work on something else: you get mail when it has ended", "%s", held)
 	}
 	if err != nil {
 		return nil, err

@@ -120,7 +120,7 @@ func (c *call) key(i address.Instance) (k *signature.Private, warning string, er
 		return k, "", err
 	}
 	if k, err = signature.ParsePrivate([]byte(pem)); err != nil {
-		return nil, "", c.refuse("leave privateKeyPem out, and the key of the keyring is taken", "privateKeyPem is no Ed25519 key")
+		return nil, "", c.refuse("leave privateKeyPem out, and the key of the keyring is taken", "privateKeyPem is not an Ed25519 key")
 	}
 	return k, inlineKey, nil
 }

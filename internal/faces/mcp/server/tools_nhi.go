@@ -102,7 +102,7 @@ func nhiAttest(ctx context.Context, c *call, own *identity.Speaker) (any, error)
 	case err != nil:
 		return nil, err
 	case foreign:
-		warning = "the key is not one of " + word(name) + ": nobody will believe this"
+		warning = "the key does not belong to " + word(name) + ", so no one will accept this signature"
 	}
 	o := nhiAttested{raw, warning}
 	if !fits(o) {

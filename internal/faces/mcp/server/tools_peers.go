@@ -70,13 +70,13 @@ type peer struct {
 func nobodyElse(all, filtered bool) string {
 	switch {
 	case all && filtered:
-		return "nobody else is known by that scope or name"
+		return "no other agent is known by that scope or name"
 	case all:
-		return "nobody else is known on this bus; do the others use the same one?"
+		return "no other agent is known on this bus; do the others use the same one?"
 	case filtered:
-		return `nobody else who is live fits; {"all":true} lists those who are registered, too`
+		return `no other agent who is live fits; {"all":true} lists those who are registered, too`
 	}
-	return `nobody else is live; not live is not idle: {"all":true} lists those who are registered, and mail waits for them`
+	return `no other agent is live; not live is not idle: {"all":true} lists those who are registered, and mail waits for them`
 }
 
 // peerKey puts those who are live first.

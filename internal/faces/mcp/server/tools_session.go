@@ -85,7 +85,7 @@ func (c *call) start(who address.Instance) (presence.Start, error) {
 	if raw := c.raw("subscribedTopics"); raw != nil {
 		topics, ok := canonjson.Strings(raw)
 		if !ok {
-			return s, c.refuse("", "subscribedTopics is no array of strings")
+			return s, c.refuse("", "subscribedTopics is not an array of strings")
 		}
 		known := presence.Topics()
 		for _, t := range topics {

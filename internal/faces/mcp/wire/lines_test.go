@@ -37,7 +37,7 @@ func hello(id, version string) string {
 // Each line has its answer, or none. All of them go through one server, in one piece: whatever came before, the next line
 // is answered. "*" in an answer stands for any text.
 var lineTable = []struct{ what, line, answer string }{
-	// What is no JSON.
+	// What is not valid JSON.
 	{"words", `hello`, parseError},
 	{"half an object", `{"jsonrpc":"2.0","id":1,"method":"ping"`, parseError},
 	{"two values", `{"jsonrpc":"2.0","id":1,"method":"ping"} {}`, parseError},

@@ -99,7 +99,7 @@ func (s *Server) describe() {
 func (s *Server) appendTool(dst []byte, t *Tool) []byte {
 	schema := t.Schema
 	if !canonjson.Valid(schema) || !canonjson.IsObject(schema) {
-		s.log(fmt.Sprintf("the schema of tool %q is no JSON object", t.Name))
+		s.log(fmt.Sprintf("the schema of tool %q is not a JSON object", t.Name))
 		schema = []byte(`{"type":"object"}`)
 	}
 	var hints, o canonjson.Object
@@ -123,7 +123,7 @@ func (s *Server) Spoken() <-chan struct{} { return s.out.spoken }
 func (s *Server) Notify(method string, params []byte) error {
 	if params != nil {
 		if !canonjson.Valid(params) {
-			return fmt.Errorf("notify %s: the params are no JSON", method)
+			return fmt.Errorf("notify %s: the params are not valid JSON", method)
 		}
 		params = canonjson.Compact(params)
 	}

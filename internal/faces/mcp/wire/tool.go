@@ -134,7 +134,7 @@ func envelop(name string, t *Tool, r Result) (result []byte, why string) {
 func judge(tool string, object []byte) (_ []byte, failed bool, why string) {
 	var member [1][]byte
 	if !canonjson.Pick(object, []string{"error"}, member[:]) {
-		why = "the answer is no JSON object"
+		why = "the answer is not a JSON object"
 		return errorObject(tool+": internal error: "+why, ""), true, why
 	}
 	if bytes.ContainsAny(object, "\n\r\t") {

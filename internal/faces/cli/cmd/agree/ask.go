@@ -125,7 +125,7 @@ func (d *deal) sayAsked(m *escalation.Escalation, o askOptions) error {
 		d.Line(kit.Clean(asked.Answer))
 	}
 	if !open && m.Answer == nil {
-		d.Remark("nobody has answered in time: this is the default")
+		d.Remark("no answer came in time: this is the default")
 	}
 	if open && !o.noWait {
 		return kit.BadState("the answer will come as mail; tutti escalation show "+app.QuoteArg(m.ID), "not answered yet")

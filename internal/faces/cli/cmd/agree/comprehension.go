@@ -132,7 +132,7 @@ func runComprehensionList(ctx context.Context, d *deal, v *agreement.View) error
 		return nil
 	}
 	if len(v.Attestations) == 0 {
-		d.Line("nobody has attested anything")
+		d.Line("nothing has been attested yet")
 	}
 	var rows [][]string
 	for _, e := range v.Attestations {
@@ -195,7 +195,7 @@ func runComprehensionVerify(ctx context.Context, c *kit.Call) error {
 	case !ok && c.JSON:
 		return &kit.Fault{Code: kit.ExitState} // it is said
 	case !ok:
-		return kit.BadState("", "it is no attestation that its subject has signed with that key")
+		return kit.BadState("", "the subject did not sign this attestation with that key")
 	case !c.JSON:
 		c.Line("holds: " + kit.Clean(a.Subject) + " has understood " + a.Dossier)
 	}

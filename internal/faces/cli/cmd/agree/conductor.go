@@ -88,7 +88,7 @@ func runConductor(ctx context.Context, c *kit.Call) error {
 
 func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) {
 	if r.Problem != nil {
-		c.Warn("the claims could not be read, so nobody conducts by one: %s", kit.Clean(r.Problem.Error()))
+		c.Warn("cannot read the claims, so none is counted: %s", kit.Clean(r.Problem.Error()))
 	}
 	if c.JSON {
 		c.Result(r.View())
@@ -99,7 +99,7 @@ func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) 
 		place = kit.Clean(where.Path) + " (" + place + ")"
 	}
 	if r.Conductor == "" {
-		c.Line("nobody conducts " + place)
+		c.Line("no agent conducts " + place)
 	} else {
 		c.Line(kit.Name(r.Conductor) + " conducts " + place + HowConducts(r))
 	}

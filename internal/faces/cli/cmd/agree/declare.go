@@ -113,7 +113,7 @@ func runConflictPosture(ctx context.Context, d *deal, v *agreement.View) error {
 		}
 	}
 	if len(v.Postures) == 0 {
-		d.Line("nobody is concerned")
+		d.Line("this concerns no other agent")
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func runEscalate(ctx context.Context, c *kit.Call) error {
 	} else if p, ok := v.Posture(a.By); ok && p.Conflict == declaration.Conflict && c.Value("question") == "" {
 		payload = p.Escalation()
 	} else if c.Value("question") == "" {
-		return kit.UsageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has declared no conflict that could be put before anybody", kit.Name(a.By))
+		return kit.UsageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has not declared a conflict, so there is nothing to escalate", kit.Name(a.By))
 	}
 	if payload, err = matterTerms(c, escalation.Terms{
 		Question: c.Value("question"), Fallback: c.Value("fallback"), Trigger: c.Value("trigger"), Domain: c.Value("domain"),
@@ -184,7 +184,7 @@ func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) s
 		told, err = full.TellMatter(ctx, d.bus, office, from, d.id, id)
 	}
 	if err != nil {
-		d.Warn("not everybody was told by mail, the matter stands in the journal: %s", kit.Clean(err.Error()))
+		d.Warn("the escalation is in the journal, but not everyone got mail about it: %s", kit.Clean(err.Error()))
 	}
 	if len(told) == 0 {
 		return ", no mail: any person may answer it"

@@ -146,7 +146,7 @@ func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 		if m.Negotiation != "" {
 			d.Prose("  of:  ", 7, kit.Clean(m.Negotiation+", "+m.Scope))
 		}
-		d.Prose("  for: ", 7, kit.Clean(cmp.Or(m.Target, "whoever may decide; nobody was found")+strings.TrimSuffix(" ("+cmp.Or(m.Authority, m.Source)+")", " ()")))
+		d.Prose("  for: ", 7, kit.Clean(cmp.Or(m.Target, "anyone with the authority to decide; none found")+strings.TrimSuffix(" ("+cmp.Or(m.Authority, m.Source)+")", " ()")))
 		for _, o := range m.Neutral(m.ID) {
 			text := "  - " + o.ID
 			if o.Text != o.ID {
@@ -165,7 +165,7 @@ func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 	case !m.Until.IsZero():
 		tense := "without an answer until "
 		if state == escalation.Lapsed {
-			tense = "nobody has answered until "
+			tense = "no answer until "
 			if m.Doubt != "" {
 				tense = "no answer that counts here came until "
 			}
@@ -179,8 +179,8 @@ func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 
 // doubtLine says who has answered under a key of which nothing is known here.
 func doubtLine(m *escalation.Escalation) string {
-	return kit.Name(m.Doubt) + " has answered under the key " + m.DoubtKey.Short() + ", which nobody has said here to be theirs, and which does not count; if it is: tutti keys trust " +
-		kit.Clean(app.QuoteArg(string(m.Doubt))) + ", with --public-key where it shows another key"
+	return kit.Name(m.Doubt) + " answered under the key " + m.DoubtKey.Short() + ", which you have not confirmed as theirs, so it does not count; to confirm it: tutti keys trust " +
+		kit.Clean(app.QuoteArg(string(m.Doubt))) + ", with --public-key if it shows another key"
 }
 
 // answerLine is what to type to answer a matter.

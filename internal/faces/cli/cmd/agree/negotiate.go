@@ -131,7 +131,7 @@ func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*s
 				return nil, nil
 			}
 			return nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
-				"not signed: the key of a person signs at a terminal, and nobody is at this one")
+				"not signed: a person's key signs only at a terminal, and this is not one")
 		}
 	}
 	key, err := d.w.Ring.Load(who)
@@ -174,7 +174,7 @@ func document(ctx context.Context, c *kit.Call, arg, what string) ([]byte, error
 	case err != nil:
 		return nil, err
 	case !canonjson.Valid(raw):
-		return nil, kit.Refuse("", "%s is no JSON: %s", what, whyNoJSON(raw))
+		return nil, kit.Refuse("", "%s is not valid JSON: %s", what, whyNoJSON(raw))
 	}
 	return raw, c.Exact(raw, what)
 }

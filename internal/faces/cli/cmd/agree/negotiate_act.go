@@ -245,7 +245,7 @@ func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State) error {
 	}
 	s, err := d.Peek(ctx, d.w, "")
 	if err != nil {
-		return kit.Refuse("", "%s is set by a party, and nobody speaks here: --instance ID says who", kit.Clean(string(to)))
+		return kit.Refuse("", "only a party can set %s; name yours with --instance ID", kit.Clean(string(to)))
 	}
 	key, err := d.sealKey(ctx, s.Instance, false)
 	if err != nil {

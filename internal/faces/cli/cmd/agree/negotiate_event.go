@@ -25,7 +25,7 @@ func runNegotiateEvent(ctx context.Context, d *deal) error {
 		return err
 	}
 	if !canonjson.IsObject(raw) {
-		return kit.Refuse("", "the entry is no JSON object")
+		return kit.Refuse("", "the entry is not a JSON object")
 	}
 	a, raw, err := d.fillEntry(ctx, raw)
 	if err != nil {

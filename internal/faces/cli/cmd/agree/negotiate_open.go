@@ -100,9 +100,9 @@ func (d *deal) party(ctx context.Context, name string) (string, error) {
 	case err != nil:
 		return "", err
 	case len(all) == 0:
-		return "", kit.Refuse("tutti discover --all   # lists who is registered", "nobody is registered as %s, and only a whole id host:label:id stands for one who is not", kit.Clean(name))
+		return "", kit.Refuse("tutti discover --all   # lists who is registered", "no agent is registered as %s; to name one that is not registered, give its whole id host:label:id", kit.Clean(name))
 	case len(all) > 1:
-		return "", kit.Refuse("name the one that is meant: "+strings.Join(address.Texts(all), " "), "%d agents are registered as %s", len(all), kit.Clean(name))
+		return "", kit.Refuse("name one of them: "+strings.Join(address.Texts(all), " "), "%d agents are registered as %s", len(all), kit.Clean(name))
 	}
 	return string(all[0]), nil
 }

@@ -58,7 +58,7 @@ func runNegotiatePropose(ctx context.Context, c *kit.Call) error {
 		return dealFault(c, err)
 	}
 	if err := full.TellProposal(ctx, office, from, id, p); err != nil {
-		d.Warn("the proposal stands, but not all were told by mail: %s", kit.Clean(err.Error()))
+		d.Warn("the proposal is recorded, but not everyone got mail about it: %s", kit.Clean(err.Error()))
 	}
 	next := "tutti negotiate accept " + app.QuoteArg(id)
 	if d.JSON {

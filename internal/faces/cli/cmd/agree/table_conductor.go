@@ -9,23 +9,23 @@ var seatFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "id|folder", D
 var stalledFlag = kit.Flag{Name: "idle-ms", Kind: kit.Text, Value: "ms", Default: "86400000", Help: "from which age on work counts as stalled, in milliseconds"}
 
 const (
-	exitSeat   = "0 done, also when somebody else conducts; 1 wrong usage, or it is not yours to do (under h2a also what is 2); 2 there is no bus, the agent has no live session there, or its key is not the one that counts; 3 a file could not be written; 5 halted"
-	exitLaunch = "0 done, or there was nothing to do; 1 wrong usage, or nobody is named who asks; 2 there is no bus, or another launch is under way; 3 a file could not be written; 5 halted"
-	checkDoes  = `Asks who conducts, and the program "track", where there is one on PATH, what work lies in the workspace
-(track workspace-activity --workspace ID --idle-ms N --format json; it gets 10 seconds). The advice is launch when nobody conducts and
-something is stalled, else none.`
-	checkWont  = "It sends nothing and starts nothing. A track that is missing, fails or answers nonsense is said to be unavailable, and is no error."
+	exitSeat   = "0 done, also when another agent conducts; 1 wrong usage, or you may not do this (under h2a also what is 2); 2 there is no bus, the agent has no live session there, or its key is not the one that counts; 3 a file could not be written; 5 halted"
+	exitLaunch = "0 done, or there was nothing to do; 1 wrong usage, or no requester is named; 2 there is no bus, or another launch is under way; 3 a file could not be written; 5 halted"
+	checkDoes  = `Finds out which agent conducts and, if the program "track" is on PATH, which work is open in the workspace (track
+workspace-activity --workspace ID --idle-ms N --format json, limited to 10 seconds). The advice is launch if no agent conducts
+and work is stalled, otherwise none.`
+	checkWont  = "It sends nothing and starts nothing. If track is missing, fails or prints nonsense, it is reported as unavailable; that is not an error."
 	launchDoes = `Where the check advises it, asks a remote agent to start a conductor: the live one on host "remote" that is shown in a pane, else the
 first one, or the one that --remote names. Without --confirm it shows what would be asked. For one workspace there is one request in
 30 minutes, of several at once one.`
-	launchWont = "It starts no agent: whoever is asked decides. The request is signed where the key is here."
+	launchWont = "It starts no agent: the agent that you ask decides. The request is signed if the key is on this machine."
 )
 
 var launchFlags = []kit.Flag{
 	seatFlag, stalledFlag,
 	{Name: "confirm", Kind: kit.TrueSwitch, Help: "really send it"},
-	{Name: "remote", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whom to ask; nobody looks whether it is live"},
-	{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "in whose name; under h2a it must be given with --confirm"},
+	{Name: "remote", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "the agent to ask; it need not be live"},
+	{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that acts; under h2a it must be given with --confirm"},
 }
 
 var ConductorVerbs = []kit.Verb{
@@ -34,10 +34,10 @@ var ConductorVerbs = []kit.Verb{
 		Short: "show which agent conducts a workspace",
 		Args:  "[<workspace>]",
 		Flags: []kit.Flag{seatFlag},
-		Does: `Says which agent conducts the workspace, and who is live there: ask before you do something there for others, and agree with the
-conductor first. The first claim whose holder is live there conducts; without one, the agent registered as CONDUCTOR that has been
-there for longest; else nobody, which is no error. It is worked out anew each time: when a conductor dies, the next one conducts.`,
-		Wont: "It gives the conductor no rights, and keeps nobody from anything.",
+		Does: `Shows which agent conducts the workspace, and which agents are live there: ask it before you act there for others. The first
+claim whose holder is live conducts; without one, the CONDUCTOR that has been live there longest; otherwise none, which is not
+an error. The conductor is determined anew each time: when one dies, the next one conducts.`,
+		Wont: "It gives the conductor no rights, and stops no other agent from acting.",
 		Examples: `$ tutti conductor
 claude:web:3f2a9c01b7de conducts /home/ana/web (ws:5b1c…), since 4 min ago
 $ tutti conductor ~/api --json`,
@@ -51,7 +51,7 @@ $ tutti conductor ~/api --json`,
 		Flags: []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who claims; under h2a it must be given"}},
 		Does: `Writes a claim, signed where the key is here, behind those that stand, and says who conducts then. It is tied to the live session of
 the agent: it ends with that. An agent that was stopped for a while has its place back when it goes on. To claim again changes nothing.`,
-		Wont: "It takes the seat from nobody, claims for no agent that is not live in the workspace, and for none of somebody else's.",
+		Wont: "It never displaces a conductor and claims only for your own live agents.",
 		Examples: `$ tutti conductor claim
 $ tutti conductor claim --instance claude:web:3f2a9c01b7de --workspace ~/web`,
 		Exit: exitSeat,
@@ -90,7 +90,7 @@ $ tutti conductor launch --confirm --remote remote:bridge:3f2a9c01b7de`,
 	},
 	{
 		Name: "conductor-launch-check", Under: kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Waits: true, Run: runConductorCheck,
-		Short: "whether somebody should be asked to conduct",
+		Short: "check whether this workspace needs a conductor",
 		Flags: []kit.Flag{seatFlag, stalledFlag},
 		Does:  checkDoes, Wont: checkWont,
 		Examples: "$ h2a conductor-launch-check --idle-ms 3600000",

@@ -4,7 +4,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "in whose name"}
+var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that acts"}
 
 var LeaseVerbs = []kit.Verb{
 	{
@@ -16,14 +16,15 @@ var LeaseVerbs = []kit.Verb{
 			{Name: "note", Kind: kit.Text, Value: "text", Help: "what you do with them, in one line"},
 			leaseAs,
 		},
-		Does: `Takes a lease on each path; on a folder it covers what lies below. Other agents see it: before they edit such a file, Claude Code and
-Gemini are told who holds it and until when, if our hooks are set up. A path is the same however it is reached. Of several who take one
-path at once one gets it; the others are told who has it, since when and until when, and by mail when it has ended. Of several paths
-all are taken, or none. It ends at its time, with the session of the agent, and when it is taken out of service.`,
+		Does: `Reserves each path; for a folder, everything below it. Other agents see the reservation: before they edit such a file, Claude
+Code and Gemini show who holds it and until when, if our hooks are set up. A path is the same however it is reached. If several
+agents reserve one path at once, one gets it; the others see who has it, since when and until when, and get mail when it ends.
+If you name several paths, you get all of them or none. A reservation ends when its time is up, when the agent's session ends,
+and when the agent is retired.`,
 		Wont: "It locks nothing. Who does not ask, or edits in spite of the warning, writes all the same.",
 		Examples: `$ tutti lease take internal/parser --for 1h --note 'new grammar'
 leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
-		Exit: "0 taken; 1 wrong usage; 2 somebody else holds one of them, or there is no bus; 3 a file could not be written; 5 halted",
+		Exit: "0 taken; 1 wrong usage; 2 another agent holds one of them, or there is no bus; 3 a file could not be written; 5 halted",
 		See:  "lease list, lease release, hook",
 	},
 	{
@@ -40,9 +41,9 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		Short:    "release file reservations",
 		Args:     "[<path>...]",
 		Flags:    []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "all that are held in that name"}, leaseAs},
-		Does:     "Ends leases. Those who were warned of them or wanted them are told by mail.",
+		Does:     "Ends reservations. Agents that were warned about them or asked for them get mail.",
 		Examples: "$ tutti lease release internal/parser\n$ tutti lease release --all",
-		Exit:     "0 done; 1 wrong usage; 2 there is none there, it is somebody else's, or there is no bus; 3 a file could not be written",
+		Exit:     "0 done; 1 wrong usage; 2 there is none there, it belongs to another agent, or there is no bus; 3 a file could not be written",
 		See:      "lease take",
 	},
 }

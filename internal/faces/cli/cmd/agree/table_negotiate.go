@@ -16,7 +16,7 @@ var (
 	negoIDFlag   = kit.Flag{Name: "id", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "the negotiation; must be given"}
 	negoWhoFlag  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who acts; under h2a it must be given"}
 	negoKeyFlag  = kit.Flag{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the key that lies here", Offer: kit.Files, Help: "the key to sign with; under h2a it must be given where something is signed"}
-	mandateFlag  = kit.Flag{Name: "mandate", Kind: kit.Text, Value: "id", Under: kit.Tutti, Help: "the mandate under which it is done, for one who is no party"}
+	mandateFlag  = kit.Flag{Name: "mandate", Kind: kit.Text, Value: "id", Under: kit.Tutti, Help: "the mandate to act under, if you are not a party"}
 	eventIDFlag  = kit.Flag{Name: "event-id", Kind: kit.Text, Value: "id", Default: "a new one", Help: "the id of the entry"}
 	causeFlag    = kit.Flag{Name: "causation-id", Kind: kit.Text, Value: "id", Default: "the entry before", Help: "what it follows from"}
 	relatedFlag  = kit.Flag{Name: "correlation-id", Kind: kit.Text, Value: "id", Default: "that of the entry before", Help: "what it belongs to"}
@@ -24,13 +24,13 @@ var (
 	reasonFlag   = kit.Flag{Name: "reason", Kind: kit.Text, Value: "text", Under: kit.Tutti, Help: "why, for the others"}
 	baseFlag     = kit.Flag{Name: "base", Kind: kit.Text, Value: "hash", Under: kit.Tutti, Help: "the offer that it answers, or latest; every offer but the first needs it"}
 	exampleFlag  = kit.Flag{Name: "example", Kind: kit.Text, Value: "kind", Under: kit.Tutti, Choices: []string{"contract", "policy", "engagement", "amendment", "mandate", "authority", "enforcement-plan"}, Help: "print a sound artifact of that kind instead, to be filled in"}
-	forceFlag    = kit.Flag{Name: "force", Kind: kit.Switch, Under: kit.Tutti, Help: "offer it although it is no sound artifact; the entry says so"}
+	forceFlag    = kit.Flag{Name: "force", Kind: kit.Switch, Under: kit.Tutti, Help: "offer it although the artifact is not valid; the entry records that"}
 )
 
 var NegotiateVerbs = []kit.Verb{
 	{
 		Name: "negotiate list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runNegotiateList,
-		Short: "list the negotiations of the bus", Does: "One line for each: where it stands, how many have signed, and what it is about.",
+		Short: "list the negotiations of the bus", Does: "One line for each: its state, how many have signed, and what it is about.",
 		Examples: "$ tutti negotiate list", Exit: exitAgreeLook,
 	},
 	{
@@ -38,7 +38,7 @@ var NegotiateVerbs = []kit.Verb{
 		Short: "show where a negotiation stands, and what is missing",
 		Args:  "<id>",
 		Does: `Shows parties, state, offers, who has signed what, which entries do not count and why, what is missing, and what to type next.
-All of it is told from the journal: it works without state.json.`,
+Everything comes from the journal: it works without state.json.`,
 		Examples: "$ tutti negotiate show nego:pilot-1",
 		Exit:     exitAgreeLook,
 		See:      "negotiate diff, negotiate verify",
@@ -67,8 +67,8 @@ $ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
 	{
 		Name: "negotiate offer", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
 		Short: "make an offer", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
-		Does: `Adds an offer to the journal. Every offer but the first names the one that it answers (--base, or its baseArtifactHash), so that
-nobody overwrites what they have not seen; under h2a, which has no word for that, it answers the latest.`,
+		Does: `Adds an offer to the journal. Every offer but the first names the offer that it answers (--base, or its baseArtifactHash), so
+that no party overwrites an offer that it has not seen; under h2a, which has no word for that, it answers the latest.`,
 		Examples: "$ tutti negotiate offer --example engagement >charter.json\n$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
 	},
 	{
@@ -92,13 +92,13 @@ offered meanwhile, nothing is signed.`,
 			{Name: "id", Kind: kit.Text, Value: "id", Default: "a new one", Help: "what the negotiation is called"},
 			kit.AsFlag,
 		},
-		Does:     "Opens a negotiation, offers the text and signs it in your name. The others are told by mail, which wakes them, and agree with tutti negotiate accept. The last of them completes the agreement.",
+		Does:     "Opens a negotiation, offers the text and signs it in your name. The other parties get mail, which wakes them, and agree with tutti negotiate accept. The last of them completes the agreement.",
 		Examples: "$ tutti negotiate propose --with codex:billing --text 'You own db/'", Exit: exitAgreeAct, See: "negotiate accept, negotiate show",
 	},
 	{
 		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateAccept),
 		Short: "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
-		Does: "Signs by an entry that also says, to who reads types only, that the offer is accepted. The last signature that was missing also completes the agreement, as tutti negotiate stabilize does.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct, See: "negotiate propose, negotiate verify",
+		Does: "Like sign, but also records an accept entry. If yours is the last missing signature, it also completes the agreement, as tutti negotiate stabilize does.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct, See: "negotiate propose, negotiate verify",
 	},
 	{
 		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
@@ -108,13 +108,13 @@ offered meanwhile, nothing is signed.`,
 	{
 		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
 		Short: "take the latest offer back", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
-		Does: "Ends the negotiation, by who made the latest offer, or by any party as long as there is none.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
+		Does: "Ends the negotiation. The party that made the latest offer can do this; before the first offer, any party can.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
 		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateStabilize),
-		Short: "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "nobody: the name h2a-cli stands there", Help: "who does it, and seals it"}, eventIDFlag},
-		Does: `Verifies all of the journal, and keeps the artifact for good when everybody has signed it who has to. It may be broken off at any
-time and typed again, also by somebody else: what is done is not done twice.`,
+		Short: "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the name h2a-cli is recorded", Help: "who does it, and seals it"}, eventIDFlag},
+		Does: `Verifies the whole journal, and stores the artifact permanently once every required party has signed it. You can interrupt it at
+any time and run it again, and so can another party: nothing is done twice.`,
 		Examples: "$ tutti negotiate stabilize nego:pilot-1", Exit: exitAgreeAct, See: "negotiate verify",
 	},
 	{
@@ -124,9 +124,9 @@ time and typed again, also by somebody else: what is done is not done twice.`,
 			{Name: "status", Kind: kit.Text, Value: "state", Under: kit.H2A, Help: "the state; must be given"},
 			reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag,
 		},
-		Does: `With one word it only tells. States are draft, proposed, countered, accepted, rejected, withdrawn, expired, stabilized, abandoned.
-Those that end a negotiation can be set by who may end it; the others follow from what the parties do, and naming one is an error unless
-it holds already.`,
+		Does: `With one word it only shows the state. States are draft, proposed, countered, accepted, rejected, withdrawn, expired,
+stabilized, abandoned. A party that may end the negotiation can set the states that end it; the others follow from what the
+parties do, and naming one is an error unless it is the current state.`,
 		Examples: "$ tutti negotiate status nego:pilot-1\n$ tutti negotiate status nego:pilot-1 abandoned", Exit: exitAgreeAct,
 	},
 	{
@@ -136,7 +136,7 @@ it holds already.`,
 			{Name: "from", Kind: kit.Text, Value: "hash|entry", Default: "the one before", Help: "the first of them"},
 			{Name: "to", Kind: kit.Text, Value: "hash|entry", Default: "the latest", Help: "the second"},
 		},
-		Does: "Compares member by member. Two spellings of one value are no difference.", Examples: "$ tutti negotiate diff nego:pilot-1", Exit: exitAgreeLook,
+		Does: "Compares member by member. Two spellings of one value count as equal.", Examples: "$ tutti negotiate diff nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
 		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateJournal),

@@ -156,7 +156,7 @@ func RunBlockageList(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if len(all) == 0 {
-		c.Nothing("nobody is blocked")
+		c.Nothing("no agent is blocked")
 		return nil
 	}
 	sayBlockages(c, all, stale, now)
@@ -206,7 +206,7 @@ func sayBlockages(c *kit.Call, all []*blocker.Blockage, stale map[*blocker.Block
 				since += ", resolved by " + kit.Clean(b.ResolvedBy)
 			}
 		case stale[b]:
-			word = c.Paint(kit.Yellow, "stale") + " (nobody has seen it for a day)"
+			word = c.Paint(kit.Yellow, "stale") + " (no agent has looked at it for a day)"
 		}
 		c.Line(kit.Name(b.Instance) + "  " + word + "  " + kit.Clean(cmp.Or(b.Scope, "in no scope")) + since)
 		c.Prose("  ", 2, kit.Clean(b.Reason))
@@ -274,6 +274,6 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
 	if at, ok := envelope.ParseTime(b.ResolvedAt); ok && b.ResolvedAt != envelope.Stamp(now) {
 		word, when = "resolved already: ", ", "+kit.Ago(max(0, now.Sub(at)))
 	}
-	c.Line(word + kit.Name(b.Instance) + " (by " + kit.Clean(cmp.Or(b.ResolvedBy, "nobody who was named")) + when + ")")
+	c.Line(word + kit.Name(b.Instance) + " (by " + kit.Clean(cmp.Or(b.ResolvedBy, "an unnamed agent")) + when + ")")
 	return nil
 }

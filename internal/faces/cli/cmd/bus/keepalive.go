@@ -27,7 +27,7 @@ the process of the session, or a program of its kind that was there when the ses
 pane. It looks every 30 seconds, and when tmux says that something has changed, until it is interrupted.
 
 The panes are those of all tmux servers of yours that run where tmux keeps its sockets (TMUX_TMPDIR), and of the one around.`,
-	Wont: "It keeps nobody because a pane is there: a pane outlives its program, and its number comes again. Sessions that were closed, or come from another machine, stay as they are.",
+	Wont: "It does not keep a session just because its pane exists: a pane outlives its program, and its number is reused. Closed sessions and sessions from other machines stay as they are.",
 	Examples: `$ tutti keepalive --once
 $ h2a keepalive --interval 10000`,
 	Exit: "0 --once, and it has looked; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 130 interrupted",

@@ -33,7 +33,7 @@ func runKeysAdd(ctx context.Context, c *kit.Call) error {
 	}
 	public, err := signature.ParsePublic(pem)
 	if err != nil {
-		return kit.UsageHint(`"tutti keys generate" makes a pair; the file that ends in .pub.pem is meant`, "%s: %s", kit.Clean(c.Text("public-key")), kit.Clean(err.Error()))
+		return kit.UsageHint(`"tutti keys generate" makes a pair; give the file that ends in .pub.pem`, "%s: %s", kit.Clean(c.Text("public-key")), kit.Clean(err.Error()))
 	}
 	now := time.Now()
 	var proof *signature.Object
@@ -47,7 +47,7 @@ func runKeysAdd(ctx context.Context, c *kit.Call) error {
 		return c.RegistryFault(err)
 	}
 	if !said {
-		c.Warn("nobody is at this terminal: no answer of %s counts under the key %s until a person says so (tutti keys trust)", kit.Name(who), public.Short())
+		c.Warn("this is not a terminal: no answer of %s counts under the key %s until a person confirms it (tutti keys trust)", kit.Name(who), public.Short())
 	} else if err := addedKey(ctx, w, who, public, proof != nil); err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func listOwnKeys(ctx context.Context, c *kit.Call, w *app.World) error {
 		for _, k := range own {
 			name := kit.Name(k.instance)
 			if name == "" {
-				name = filepath.Base(k.file) + " (nobody is registered under it)"
+				name = filepath.Base(k.file) + " (no agent is registered under it)"
 			}
 			rows = append(rows, []string{"  " + k.short, name})
 		}

@@ -23,7 +23,7 @@ func PersonOnly(c *kit.Call, who address.Instance, what string) error {
 		return nil
 	}
 	return kit.Refuse("type it in a terminal of your own, outside of any agent program",
-		"%s: it is about %s, a person, and nobody is at this terminal", what, kit.Name(who))
+		"%s: it concerns %s, a person, and this is not a terminal", what, kit.Name(who))
 }
 
 // BindPerson has a person be known here by a key, unless other keys are known already. A person at a terminal says so, and with that

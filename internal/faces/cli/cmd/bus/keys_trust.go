@@ -93,7 +93,7 @@ func toTrust(ctx context.Context, c *kit.Call, w *app.World, who address.Instanc
 		switch {
 		case slices.Contains(keys.Active, next):
 		case !slices.Contains(keys.Revoked, next):
-			return next, kit.BadState(list+app.QuoteArg(string(who)), "%s is no key of %s here", next.Short(), kit.Name(who))
+			return next, kit.BadState(list+app.QuoteArg(string(who)), "%s is not a key of %s here", next.Short(), kit.Name(who))
 		case !IsPerson(who) || !provedGone(keys, append(known, next), next): // of a person that says what the key has sealed before
 			return next, kit.BadState(list+app.QuoteArg(string(who)), "the key %s of %s was revoked", next.Short(), kit.Name(who))
 		}

@@ -84,10 +84,10 @@ func runInboxPut(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if found.Unknown {
-		c.Warn("no registration has the id %s: most likely nobody reads what lies there", kit.Name(l.To))
+		c.Warn("no registration has the id %s: most likely that mailbox is never read", kit.Name(l.To))
 	}
 	if vouched && !r.Signed {
-		c.Warn("it lies there unsigned: the key of %s is not here", kit.Name(who.Instance))
+		c.Warn("the message was stored unsigned: the key of %s is not on this machine", kit.Name(who.Instance))
 	}
 	return putSaid(c, &r)
 }

@@ -51,12 +51,12 @@ func readPublicKey(path string) (ed25519.PublicKey, error) {
 		return nil, err
 	}
 	if len(text) > kit.MaxKeyFile {
-		return nil, kit.Refuse("", "%s: is no key", kit.Clean(path))
+		return nil, kit.Refuse("", "%s: not a key", kit.Clean(path))
 	}
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PUBLIC KEY" || len(block.Bytes) != len(spki)+ed25519.PublicKeySize ||
 		string(block.Bytes[:len(spki)]) != spki {
-		return nil, kit.Refuse("", "%s: is no Ed25519 public key in PEM form", kit.Clean(path))
+		return nil, kit.Refuse("", "%s: not an Ed25519 public key in PEM form", kit.Clean(path))
 	}
 	return ed25519.PublicKey(block.Bytes[len(spki):]), nil
 }
@@ -171,7 +171,7 @@ func bodyAndKey(c *kit.Call) (store.Key, []byte, error) {
 	}
 	data, err := c.Body(c.Args[len(c.Args)-1])
 	if err == nil && !canonjson.Valid(data) {
-		err = kit.Usagef("the body is no JSON")
+		err = kit.Usagef("the body is not valid JSON")
 	}
 	return key, data, err
 }

@@ -64,7 +64,7 @@ func sayForeign(c *kit.Call, root *app.Root, was bool) {
 
 func trackedFault(path string) error {
 	return kit.Refuse("git rm -r --cached "+path+"   # and put .h2a/ into .gitignore; or --force",
-		"%s is tracked by git: whoever can push to the repository could write your agents' mail and keys", kit.Clean(path))
+		"%s is tracked by git: anyone who can push to the repository could write your agents' mail and keys", kit.Clean(path))
 }
 
 // runRoot shows which bus is meant.
@@ -115,7 +115,7 @@ func runRootAccept(ctx context.Context, c *kit.Call) error {
 		if inner := filepath.Join(path, ".h2a"); app.IsBus(inner) {
 			path = inner
 		} else {
-			return kit.BadState(`"tutti init `+app.QuoteArg(c.Arg(0))+`" makes one`, "%s is no bus", kit.Clean(c.Arg(0)))
+			return kit.BadState(`"tutti init `+app.QuoteArg(c.Arg(0))+`" makes one`, "%s is not a bus", kit.Clean(c.Arg(0)))
 		}
 	}
 	if !c.On("force") && app.TrackedByGit(ctx, path) {

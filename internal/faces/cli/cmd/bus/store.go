@@ -168,7 +168,7 @@ func listOwners(ctx context.Context, c *kit.Call, s store.Reader, kind store.Kin
 		c.Line(kit.Clean(o))
 	}
 	if len(owners) == 0 {
-		c.Nothing("nobody has any")
+		c.Nothing("no agent has any")
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func runStoreLog(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if !key.Kind.Spec().IsLog() {
-		return kit.UsageHint(`"tutti store show `+key.String()+`" prints it`, "%s is no log", key.Kind)
+		return kit.UsageHint(`"tutti store show `+key.String()+`" prints it`, "%s is not a log", key.Kind)
 	}
 	s, err := c.ReadBus()
 	if err != nil {

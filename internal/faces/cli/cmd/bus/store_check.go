@@ -135,7 +135,7 @@ func (f *Census) one(ctx context.Context, s Whole, key store.Key) error {
 	}
 	f.docs++
 	if key.Kind != store.Quarantine && !canonjson.Valid(doc.Data) {
-		f.Unfit = append(f.Unfit, key.Path()+": is no JSON")
+		f.Unfit = append(f.Unfit, key.Path()+": not valid JSON")
 	}
 	return nil
 }

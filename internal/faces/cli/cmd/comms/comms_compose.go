@@ -82,7 +82,7 @@ func runCommsCompose(ctx context.Context, c *kit.Call, opt *commsComposeOptions)
 func (m *composer) header(ctx context.Context, project exchange.Project) (err error) {
 	if m.id, err = m.value(question{flag: &m.opt.Conversation, given: m.opt.Conversation, ask: "conversation (small letters, digits, hyphens)", wrong: func(s string) string {
 		if !protocol.Slug(s) {
-			return fmt.Sprintf("%q is no name of a conversation: small letters, digits, single hyphens, at most %d", kit.Clean(s), protocol.MaxSlug)
+			return fmt.Sprintf("invalid conversation name %q: use small letters, digits and single hyphens, at most %d", kit.Clean(s), protocol.MaxSlug)
 		}
 		return ""
 	}}); err != nil {

@@ -62,7 +62,7 @@ func TestComposeAsks(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(draft), want) {
 			t.Errorf("%s: got %q, %v, want %q at its beginning", c.name, draft, err, want)
 		}
-		for _, line := range []string{"is no name of a conversation", "it is empty", `"asking" is none of`, "a number from 1 on", "sequence [1]: ", "file [schema-1.org]: "} {
+		for _, line := range []string{"invalid conversation name", "it is empty", `"asking" is none of`, "a number from 1 on", "sequence [1]: ", "file [schema-1.org]: "} {
 			if !strings.Contains(asked.String(), line) {
 				t.Errorf("%s: %q was not said:\n%s", c.name, line, asked.String())
 			}

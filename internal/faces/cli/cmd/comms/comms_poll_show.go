@@ -173,11 +173,11 @@ func (p *poll) silence() string {
 		if talk := &p.open[i]; talk.AwaitedName == p.project.Slug() {
 			mine = append(mine, kit.Clean(talk.ID))
 		} else if !talk.PollingPaused && !talk.GaveUp {
-			return "tell your user that nobody answers"
+			return "tell your user that no answer came"
 		}
 	}
 	if len(mine) == 0 {
-		return "tell your user that nobody answers"
+		return "tell your user that no answer came"
 	}
 	return "it is your turn in " + strings.Join(mine, ", ") + "; tell your user what keeps you"
 }

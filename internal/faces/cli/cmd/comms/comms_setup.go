@@ -113,7 +113,7 @@ func (s *projectSetup) project(o *exchange.Service) (exchange.Project, error) {
 		return p, kit.Refuse("", "%s: nothing of its name can stand in the name of a sender", kit.Clean(p.Name))
 	}
 	if !machines.ValidProject(p.Name) {
-		return p, kit.Refuse("tutti comms init "+p.Slug()+"   # a name without what cannot stand in MACHINE.PROJECT", "%q: nobody could write to a project of that name", kit.Clean(p.Name))
+		return p, kit.Refuse("tutti comms init "+p.Slug()+"   # a name without what cannot stand in MACHINE.PROJECT", "%q: a project with this name could not receive mail", kit.Clean(p.Name))
 	}
 	mark, word := filepath.Join(path, protocol.ProjectMark), "there"
 	if info, err := os.Stat(mark); errors.Is(err, fs.ErrNotExist) {
@@ -122,13 +122,13 @@ func (s *projectSetup) project(o *exchange.Service) (exchange.Project, error) {
 			return p, kit.FailIO("", err, "init")
 		}
 	} else if err != nil || !info.IsDir() {
-		return p, kit.FailIO("", err, "%s is no folder", kit.Clean(mark))
+		return p, kit.FailIO("", err, "%s is not a folder", kit.Clean(mark))
 	}
 	known, err := o.Project(p.Name)
 	ok := err == nil && known.Path == p.Path
 	text := s.c.App.Shown(path) + " (" + word + ")"
 	if !ok {
-		text += ", which lies in none of your project folders: nobody can address it (project_roots in the settings)"
+		text += ", which is not in any of your project folders, so it cannot be addressed (project_roots in the settings)"
 	}
 	s.did(ok, "project", text)
 	return p, nil

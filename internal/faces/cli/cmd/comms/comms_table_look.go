@@ -39,10 +39,10 @@ $ cross-agent-status --conversations`,
 			{Name: "rescan", Kind: kit.Count, Value: "seconds", Default: "60", Help: "time between two looks at everything"},
 			fast.CommsJSON,
 		},
-		Does: `Prints and logs a line for each message that comes (time, project, file, parted by tabs) and shows a notice at the desktop,
-at most one in five seconds for a project. New projects and mailboxes are noticed. What lay there before, and what came while
-everything was halted, is told once. One runs for a user; "tutti service install" lets systemd run it.`,
-		Wont: "It opens no message but to see what is released, and acts on none. While the halt switch is on it stays, and notifies nobody.",
+		Does: `Prints and logs a line for each message that comes (time, project, file, separated by tabs) and shows a desktop notice, at most
+one every five seconds for a project. It picks up new projects and mailboxes. It reports once what was there before it started,
+and what came while everything was halted. One runs for a user; "tutti service install" lets systemd run it.`,
+		Wont: "It opens messages only to see what is released, and acts on none. While the halt switch is on it keeps running, but shows no notices.",
 		Examples: `$ tutti comms watch
 $ cross-agent-watch --quiet --no-notify --once`,
 		Exit:      "0 stopped by a signal, or --once is done; 1 another one runs, nothing to tell with, no project folder, or wrong usage",
@@ -58,16 +58,16 @@ var ServiceVerbs = []kit.Verb{
 		Flags: []kit.Flag{{Name: "no-start", Kind: kit.Switch, Help: "only write the units"}},
 		Does: `Writes the user units cross-agent-watch.service and cross-agent-watch.path where they differ from what they should be, and
 starts the path unit, which starts the watcher once a mailbox exists. While the halt switch is on nothing is started.`,
-		Wont:     "It replaces no unit that somebody else wrote.",
+		Wont:     "It never replaces a unit that it did not write.",
 		Examples: "$ tutti service install",
-		Exit:     "0 done; 1 wrong usage; 2 a unit of somebody else is in the way, or the program is not there; 3 a file could not be written",
+		Exit:     "0 done; 1 wrong usage; 2 a unit that is not ours is in the way, or the program is not there; 3 a file could not be written",
 		See:      "comms watch, install",
 	},
 	{
 		Name: "service remove", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Ends, Run: runServiceRemove,
 		Short:    "stop the watcher and remove its units",
 		Does:     "Stops the path unit and the service, and removes the units that install wrote.",
-		Wont:     "Units of somebody else stay. The log stays.",
+		Wont:     "Units that are not ours stay. The log stays.",
 		Examples: "$ tutti service remove",
 		Exit:     "0 done, or there were none; 1 wrong usage; 3 a file could not be removed",
 		See:      "service install",
@@ -75,7 +75,7 @@ starts the path unit, which starts the watcher once a mailbox exists. While the 
 	{
 		Name: "service show", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Reads, Run: runServiceShow,
 		Short:    "show the units of the watcher",
-		Does:     "Shows whether the units are there, are those of this release, and what systemd says of them.",
+		Does:     "Shows whether the units exist, whether they come from this release, and their state in systemd.",
 		Examples: "$ tutti service show",
 		Exit:     "0 they are there; 1 wrong usage; 2 one is not",
 		See:      "service install, doctor",

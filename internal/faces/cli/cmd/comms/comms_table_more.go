@@ -19,10 +19,10 @@ var MoreVerbs = []kit.Verb{
 			{Name: "all", Kind: kit.Switch, Help: "also messages and conversations that were shown before"},
 			{Name: "no-ledger", Kind: kit.Switch, Help: "do not write decisions down"},
 		},
-		Does: `Looks at the halt switch first. Then it judges each message that is new, as "tutti comms recv" does, and says what to do with it,
-how its conversation stands and whom it waits for, and, if it is to be told to the user, the one line to tell them. A progress is never
-put before the user. The open conversations that have changed follow, with "your turn" where your project is awaited, the reason to
-escalate where the user has to decide, and one answer each, as you would type it. Last comes when to look again.
+		Does: `Looks at the halt switch first. Then it judges each new message, as "tutti comms recv" does, and prints what to do with it, the
+state of its conversation, who has to act next and, if the user should know, the one line to show them. A progress message is
+never shown to the user. The open conversations that have changed follow, with "your turn" if your project has to answer, the
+reason to escalate if the user has to decide, and one answer each, as you would type it. Last comes when to look again.
 
 With --user-wrote the look waits while your user is writing: until they write again, or for five minutes. Polls that find nothing are
 counted; after twelve, about 54 minutes, it says that your user should know.
@@ -74,9 +74,10 @@ $ tutti comms farewell --project notes`,
 			{Name: "body", Kind: kit.Text, Value: "text|-|@file", Help: "what it says"},
 			{Name: "from", Kind: kit.Text, Value: "name", Help: "the sender, as for send"},
 		},
-		Does: `Makes a draft that "tutti comms send" takes as it is: the header with the next sequence of the conversation,
-and the body, if there is one. The time is written when it is sent, so that you may work on the draft for as long as you like. On a terminal it asks for what no flag says; elsewhere that is a usage error. What the protocol does not allow
-(a first message that is no request, another insisting where an escalate is due) is refused here already.`,
+		Does: `Makes a draft that "tutti comms send" takes as it is: the header with the next sequence of the conversation, and the body, if
+there is one. The time is set when you send it, so you can work on the draft for as long as you like. On a terminal it asks for
+what the flags leave out; elsewhere that is a usage error. It already refuses what the protocol does not allow (a first message
+that is not a request, insisting again when an escalation is due).`,
 		Wont: "It sends nothing and writes over no file.",
 		Examples: `$ tutti comms compose --out q.org
 $ tutti comms compose --conversation api --title 'Which?' --type request`,

@@ -168,7 +168,7 @@ func showService(c *kit.Call, r *watcher.Report) {
 		if u.There {
 			switch {
 			case !u.Own:
-				state = "somebody else's"
+				state = "not ours"
 			case !u.Current:
 				state = "of another release: tutti service install"
 			default:

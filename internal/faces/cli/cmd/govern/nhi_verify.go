@@ -51,7 +51,7 @@ func runNHIVerify(ctx context.Context, c *kit.Call) error {
 	out := verified{By: string(e.Actor.Instance), At: e.CreatedAt, Word: v.Word.String(), Reason: v.Detail}
 	switch {
 	case e.Kind() != nhi.AttestationKind:
-		out.Reason = "it is no attestation"
+		out.Reason = "it is not an attestation"
 	case v.Gone:
 		out.Reason = "the agent that signed it was taken out of service"
 	default:

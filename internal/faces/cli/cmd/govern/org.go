@@ -217,7 +217,7 @@ const maxUndeclared = 20
 
 func showOrgDiff(c *kit.Call, d *org.Diff) {
 	if d.InSync() {
-		c.Printf("in sync: %s as declared, and nobody else\n", kit.Plural(len(d.Matched), "member"))
+		c.Printf("in sync: %s as declared, and no others\n", kit.Plural(len(d.Matched), "member"))
 		return
 	}
 	var rows [][]string

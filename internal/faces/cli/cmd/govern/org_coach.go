@@ -184,7 +184,7 @@ func (k *coach) key(ctx context.Context) (*signature.Private, error) {
 		}
 		if s.Via == identity.Unattended {
 			return nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
-				"not ratified: the key of a person signs at a terminal, and nobody is at this one")
+				"not ratified: a person's key signs only at a terminal, and this is not one")
 		}
 	}
 	key, err := k.d.Ring.Load(k.by.Instance)

@@ -66,7 +66,7 @@ func runOrgProvision(ctx context.Context, c *kit.Call) error {
 func ratified(ctx context.Context, c *kit.Call, w *app.World, o *org.Org) error {
 	arg := c.Value("ratified")
 	if arg == "" {
-		c.Warn("nobody is shown to have ratified this manifest; --ratified ENVELOPE proves it (tutti coach ratify)")
+		c.Warn("nothing proves that this manifest was ratified; --ratified ENVELOPE proves it (tutti coach ratify)")
 		return nil
 	}
 	if arg != "-" && !strings.HasPrefix(arg, "@") && !strings.HasPrefix(strings.TrimSpace(arg), "{") {

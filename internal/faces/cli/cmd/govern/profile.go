@@ -118,7 +118,7 @@ func runProfileUse(ctx context.Context, c *kit.Call) error {
 	}
 	choice, err := profile.Use(ctx, w.Store, id, by, time.Now())
 	if errors.Is(err, store.ErrConflict) {
-		return kit.BadState("tutti profile show", "somebody else chose a profile at this moment")
+		return kit.BadState("tutti profile show", "the profile was changed by another process at the same moment")
 	}
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func verifyingKey(c *kit.Call) (key signature.Public, err error) {
 		key, err = signature.ParsePublic(string(text))
 	}
 	if err != nil {
-		return key, kit.Refuse("", "%s: is no Ed25519 public key in PEM form", kit.Clean(path))
+		return key, kit.Refuse("", "%s: not an Ed25519 public key in PEM form", kit.Clean(path))
 	}
 	return key, nil
 }
@@ -81,7 +81,7 @@ func bearer(ctx context.Context, c *kit.Call) (string, error) {
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", kit.Usagef("--auth: it is no token: letters, digits and marks without a blank are meant")
+		return "", kit.Usagef("--auth: invalid token: use letters, digits and marks, without blanks")
 	}
 	return token, nil
 }

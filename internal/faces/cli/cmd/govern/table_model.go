@@ -56,9 +56,9 @@ var ProfileVerbs = []kit.Verb{
 		Name: "profile show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileShow,
 		Short: "show what a profile allows, and what it demands",
 		Args:  "[<profile>]",
-		Does: `Shows a profile, by default the one that this bus has chosen: which roles somebody must hold, how policies are adopted,
-what may be shown, who decides a recourse, how obligations recur, and which policies take precedence; how far programs can do what
-it asks for; and what has to be so before something is opened, offered, accepted, signed or stabilised.`,
+		Does: `Shows a profile, by default the one that this bus has chosen: which roles must be filled, how policies are adopted, what may be
+shown, who decides a recourse, how obligations recur, and which policies take precedence; how far programs can do what it asks
+for; and what must be true before something is opened, offered, accepted, signed or stabilised.`,
 		Examples: "$ tutti profile show\n$ tutti profile show D_SAFE --json",
 		Exit:     kit.ExitBus,
 	},
@@ -70,9 +70,9 @@ it asks for; and what has to be so before something is opened, offered, accepted
 		Does: `Chooses a profile for everybody on this bus. From then on it is asked before each step of a negotiation, and a step that
 it does not allow is refused with the reason and what to type. "none" takes the choice back. Who chose, when, and what held
 before is kept beside it.`,
-		Wont:     "It changes no negotiation that was signed, and keeps nobody from choosing again who may write to the bus.",
+		Wont:     "It does not change signed negotiations. Anyone who may write to the bus can choose again.",
 		Examples: "$ tutti profile use D_SAFE\n$ tutti profile use none",
-		Exit:     "0 chosen, or chosen already; 1 there is no such profile, or wrong usage; 2 there is no bus, or somebody else chose meanwhile; 3 a file could not be read or written",
+		Exit:     "0 chosen, or chosen already; 1 there is no such profile, or wrong usage; 2 there is no bus, or the profile changed meanwhile; 3 a file could not be read or written",
 		See:      "profile show",
 	},
 }

@@ -5,8 +5,8 @@ import (
 )
 
 const (
-	exitOrg    = "0 done; 1 wrong usage, or the text is no manifest; 3 a file could not be read"
-	exitOrgBus = "0 done; 1 wrong usage, or the text is no manifest; 2 there is no bus; 3 a file could not be read or written"
+	exitOrg    = "0 done; 1 wrong usage, or the text is not a manifest; 3 a file could not be read"
+	exitOrgBus = "0 done; 1 wrong usage, or the text is not a manifest; 2 there is no bus; 3 a file could not be read or written"
 )
 
 var manifestFlag = kit.Flag{Name: "file", Kind: kit.Text, Value: "file", Default: "org.h2a.yaml", Offer: kit.Files, Help: "the manifest; - is standard input"}
@@ -43,7 +43,7 @@ $ tutti org validate team.yaml --json`,
 missing, who is registered and not declared, who lacks the role or a scope. With --json: {scope, matched, missing, undeclared,
 roleMismatch, scopeGaps, inSync}.`,
 		Examples: "$ tutti org diff",
-		Exit:     exitOrgBus + " (differences are no error)",
+		Exit:     exitOrgBus + " (differences are not an error)",
 		See:      "org provision, discover",
 	},
 	{
@@ -52,7 +52,7 @@ roleMismatch, scopeGaps, inSync}.`,
 		Args:  "[<file>]",
 		Flags: []kit.Flag{
 			manifestFlag,
-			{Name: "by", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who grants; under h2a nobody is named without it"},
+			{Name: "by", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that grants; under h2a none without it"},
 			{Name: "ratified", Kind: kit.Text, Value: "file|json|-", Offer: kit.Files, Help: "the envelope by which a PRINCIPAL of the manifest has ratified it"},
 		},
 		Does: `Grants each registered member the role and the scopes that the manifest gives it and it lacks. Who is not registered yet is pending:
@@ -60,7 +60,7 @@ run it again later. It may be broken off anywhere, run again, and run by several
 
 With --ratified nothing is granted unless that envelope ratifies this very manifest, is from one whom it declares PRINCIPAL, and bears
 a signature that holds. Without it there is a warning.`,
-		Wont: "It takes nothing back (org withdraw does), and registers nobody. Grants widen where an agent is found; who may sign an agreement is asked of its registration alone.",
+		Wont: "It takes nothing back (org withdraw does), and registers no agent. Grants widen where an agent is found; only its registration decides whether it may sign an agreement.",
 		Examples: `$ tutti org provision --ratified ratified.json
 $ tutti org provision team.yaml --by human:ana`,
 		Exit: "0 done; 1 wrong usage, or the manifest is refused; 2 there is no bus, or it is not ratified; 3 a file could not be read or written; 5 halted",
@@ -89,8 +89,8 @@ $ tutti org provision team.yaml --by human:ana`,
 			manifestFlag,
 			{Name: "format", Kind: kit.Text, Value: "format", Default: "tree", Choices: []string{"tree", "mermaid", "dot", "svg"}, Help: "lines for a terminal, source for mermaid or graphviz, or a picture"},
 		},
-		Does: `Draws the members by role, with their scopes and with arrows for who speaks to whom. The picture is laid out by this program; no other
-one is run. It draws a manifest also where validate finds fault with the organisation.`,
+		Does: `Draws the members by role, with their scopes and with arrows from each sender to its recipients. This program lays out the picture
+itself. It draws a manifest also if validate finds faults in the organisation.`,
 		Examples: `$ tutti org render
 $ tutti org render --format svg >org.svg`,
 		Exit: exitOrg,
@@ -104,8 +104,8 @@ $ tutti org render --format svg >org.svg`,
 			{Name: "role", Kind: kit.Text, Value: "role", Default: "CONDUCTOR", Help: "the role that proposes"},
 			coachScopeFlag, coachDeliverFlag,
 		},
-		Does: `Prints an envelope that holds the manifest as a proposal. It is signed where the key of who proposes is here; under h2a it is not.
-With --deliver it is also put into the mailbox of each member, and what became of that is said on standard error.`,
+		Does: `Prints an envelope that holds the manifest as a proposal. It is signed if the proposer's key is on this machine; under h2a it is
+not. With --deliver it is also put into the mailbox of each member, and the results go to standard error.`,
 		Examples: `$ tutti coach propose --file team.yaml --deliver
 $ tutti coach propose --as claude:lead:3f2a9c01b7de >proposal.json`,
 		Exit: "0 done; 1 wrong usage, the manifest is refused, or a member could not be reached; 2 there is no bus; 3 a file could not be read; 5 halted",
@@ -120,8 +120,9 @@ $ tutti coach propose --as claude:lead:3f2a9c01b7de >proposal.json`,
 			{Name: "role", Kind: kit.Text, Value: "role", Default: "PRINCIPAL", Help: "the role that ratifies"},
 			coachScopeFlag, coachDeliverFlag,
 		},
-		Does: `Prints a signed envelope that says that the manifest is ratified. Only one whom the manifest declares PRINCIPAL can, with a key that is
-active for it on the bus; without a registration there is a warning, because nobody can tell then whose key it is.`,
+		Does: `Prints a signed envelope that says that the manifest is ratified. Only a member that the manifest declares as PRINCIPAL can do
+this, with a key that is active for it on the bus; if it is not registered there is a warning, because its key cannot be
+checked.`,
 		Wont:     "It grants nothing: org provision does. The key of a person that lies here signs only at a terminal.",
 		Examples: "$ tutti coach ratify --as human:ana >ratified.json",
 		Exit:     "0 done; 1 wrong usage, the manifest or the key is refused, or a member could not be reached; 2 there is no bus; 3 a file could not be read; 5 halted",

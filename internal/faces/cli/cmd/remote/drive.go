@@ -93,7 +93,7 @@ func driveText(reason string, from, to, unknown address.Instance) string {
 	case "unauthorized":
 		return "unauthorized: " + kit.Name(from) + " may not give instructions to " + kit.Name(to)
 	case "new-key":
-		return "new-key: nobody has said here that this key is that of " + kit.Name(from)
+		return "new-key: you have not confirmed this key as that of " + kit.Name(from)
 	case "key-changed":
 		return "key-changed: another key of " + kit.Name(from) + " is pinned here"
 	case "missing-registration":
@@ -132,7 +132,7 @@ func runDriveReceive(ctx context.Context, c *kit.Call, opt *driveReceiveOptions)
 	if text := opt.Now; text != "" {
 		ms, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return kit.Usagef("--now %s: a number of milliseconds is meant", kit.Clean(text))
+			return kit.Usagef("--now %s: must be a number of milliseconds", kit.Clean(text))
 		}
 		now = time.UnixMilli(ms)
 	}

@@ -18,7 +18,7 @@ var (
 	remoteKey  = kit.Flag{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the one in the keys of the bus", Offer: kit.Files, Help: "the key to sign with"}
 	remoteWho  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"}
 	exitServe  = "0 it was ended; 1 wrong usage, the address cannot be opened, or a file cannot be read; 2 there is no bus; 3 a file could not be read"
-	exitRemote = "0 it was taken; 1 wrong usage, it was not taken, or nobody answered; 2 nobody is registered under the name; 3 a file could not be read; 5 halted"
+	exitRemote = "0 it was taken; 1 wrong usage, it was not taken, or no answer came; 2 no agent is registered under the name; 3 a file could not be read; 5 halted"
 )
 
 func servePort(usual string) kit.Flag {
@@ -38,9 +38,10 @@ var Verbs = []kit.Verb{
 			{Name: "recipients", Kind: kit.Text, Value: "who", Default: "known", Choices: []string{"registered", "known", "any"}, Help: "whose mailboxes are open: agents registered here, also mailboxes that are there, or any address"},
 			serveKnown,
 		},
-		Does: `Prints one line that says where it listens, and goes on until it is interrupted. A message is taken when an agent that is registered here has
-signed it with an active key, its time is at most five minutes old and one minute ahead, and it was not taken before, also not before a
-restart. What is answered 202 lies in the mailbox, as if it had been sent here, and survives a power cut. 409 means that it had been taken.
+		Does: `Prints one line with its address, and runs until it is interrupted. It takes a message if an agent that is registered here has
+signed it with an active key, its time is at most five minutes old or one minute ahead, and it was not taken before, even before
+a restart. The answer 202 means that the message is in the mailbox, as if it had been sent here, and survives a power cut. 409
+means that it was taken before.
 
 One signer may send --rate messages a second in the long run and five seconds' worth at once; what is more is answered 429 and can be sent
 again. When --unread messages of a signer wait in a mailbox, further ones are answered 507 mailbox-full until some are acknowledged; a
@@ -60,9 +61,9 @@ $ tutti remote serve --host 0.0.0.0 --exposed --tls-cert c.pem --tls-key k`,
 			{Name: "to", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.Agents, Help: "whom a text is for; without it a whole envelope is given"},
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the envelope; must be given"},
 		},
-		Does: `Signs the envelope, or the text with --to, and sends it. Without --url it goes to the endpoint in the registration of its target (see remote
-peers). An envelope that nobody has signed yet is bound to the endpoint, so that whoever overhears it can bring it nowhere else. It prints
-what the endpoint answered: {status, body}. A copy of what was taken is kept in the outbox.
+		Does: `Signs the envelope, or the text with --to, and sends it. Without --url it goes to the endpoint in the registration of its target
+(see remote peers). An unsigned envelope is signed for this endpoint only, so that an eavesdropper cannot send it elsewhere.
+Prints what the endpoint answered: {status, body}. A copy of each accepted message is kept in the outbox.
 
 "replayed" means that the endpoint had taken it before: what got no answer can be sent again as it is within five minutes.`,
 		Wont: "It does not try again by itself, and follows no redirect.",
@@ -122,7 +123,7 @@ speaks for the first agent that it shows.
 
 What is shown gives no right: the role is AGENTS, and capabilities, principal, conductor, processes and panes are left out. "tutti status"
 calls such sessions indirect.`,
-		Wont: "It shows nobody but who has signed, changes no session of this bus, and tells no ends: sessions that are not pushed any more expire.",
+		Wont: "It shows only agents that signed, changes no session of this bus, and reports no ends: sessions that are no longer pushed expire.",
 		Examples: `$ tutti remote mirror-serve --enrolled-keys-file keys.json
 $ h2a remote mirror-serve --port 9788 --enrolled-keys-file keys.json`,
 		Exit: exitServe, See: "remote mirror, status",
@@ -154,9 +155,9 @@ agent itself, the conductor or principal that its registration names, and a prin
 Under tutti the key has to be one that you have bound with "tutti keys trust", on the machine where the agent works as well, and a role counts
 only as you accepted it there. Under h2a what the registry says is enough.
 
-local-tmux types the line into the pane that the agent's newest session names, if the agent is seen to live there, to rest, and nobody has begun
-to type. headless runs its program once, in its folder, with the line on its standard input. native is a channel of the program; there is
-none that tells whether it has worked, so nothing goes that way. logging only shows the line.`,
+local-tmux types the line into the pane that the agent's newest session names, if the agent runs there, is idle, and no one has
+begun to type. headless runs its CLI once, in its folder, with the line on its standard input. native is a channel of the CLI;
+no CLI confirms delivery, so nothing goes that way. logging only shows the line.`,
 		Wont: "No word of the instruction becomes part of a command line. A session that was mirrored from another machine is not driven.",
 		Examples: `$ tutti drive codex:web:3f2a9c01b7de 'run the tests'
 $ tutti drive codex:web:3f2a9c01b7de 'go on' --driver local-tmux`,
@@ -168,9 +169,9 @@ $ tutti drive codex:web:3f2a9c01b7de 'go on' --driver local-tmux`,
 		Short: "let an instruction through to an agent, or not, for its hooks",
 		Flags: []kit.Flag{
 			driveTo,
-			{Name: "line", Kind: kit.Text, Value: "text", Help: "the text that was put before the agent"},
-			{Name: "stdin", Kind: kit.Switch, Help: "it stands on standard input: raw, or as a hook is told"},
-			{Name: "ignore-non-drive", Kind: kit.Switch, Help: "let through what is no instruction; to a hook nothing is said then"},
+			{Name: "line", Kind: kit.Text, Value: "text", Help: "the text that the agent was shown"},
+			{Name: "stdin", Kind: kit.Switch, Help: "read it from standard input: raw, or as a hook's input"},
+			{Name: "ignore-non-drive", Kind: kit.Switch, Help: "let through what is not an instruction; a hook then prints nothing"},
 			{Name: "now", Kind: kit.Text, Value: "ms", Help: "the time, in milliseconds since 1970; for tests"},
 		},
 		Does: `Looks for a signed line in the text, and lets it through when its sender has signed it and may give it, it is for exactly this agent, fresh, and
@@ -189,10 +190,10 @@ $ h2a drive receive --to codex:web:3f2a9c01b7de --stdin --ignore-non-drive`,
 			{Name: "inject-command", Kind: kit.Text, Value: "command", Help: "what brings an instruction to the agent; must be given"},
 			servePort("8788"), serveHost, servePath("/h2a/drive"), serveOpen, serveCert, serveKey, serveRate,
 		},
-		Does: `Prints one line that says where it listens, and goes on until it is interrupted. A line that drive receive would let through is handed to the
-command, one after the other, for 30 seconds at most. The command is run by a shell as it stands; it gets the line on its standard
-input, and H2A_DRIVE_LINE, H2A_DRIVE_FROM, H2A_DRIVE_TO and H2A_DRIVE_INSTRUCTION in its environment. A line counts as used when the command
-begins, also if it fails.`,
+		Does: `Prints one line with its address, and runs until it is interrupted. It passes each line that drive receive would let through to
+the command, one after the other, for at most 30 seconds each. A shell runs the command exactly as given; the command gets the
+line on its standard input, and H2A_DRIVE_LINE, H2A_DRIVE_FROM, H2A_DRIVE_TO and H2A_DRIVE_INSTRUCTION in its environment. A
+line counts as used when the command begins, also if it fails.`,
 		Wont: "No word of an instruction becomes part of the command. Quote the variables where the command uses them.",
 		Examples: `$ tutti drive serve --to codex:web:3f2a9c01b7de --inject-command ./go.sh
 $ h2a drive serve --to codex:web:3f2a9c01b7de --inject-command ./inject.sh`,

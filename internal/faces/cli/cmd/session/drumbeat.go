@@ -358,6 +358,6 @@ func sayReplay(c *kit.Call, r *watchdog.Replay) {
 	c.Rows(rows)
 	c.Line(fmt.Sprintf("%s, %s, from %s to %s", kit.Plural(r.Agents, "agent"), kit.Plural(r.Stops, "stop"),
 		r.From.Local().Format(time.DateTime), r.To.Local().Format(time.DateTime)))
-	c.Line(fmt.Sprintf("asked %s (it was %d), put before a person %s (it was %d), gone on by themselves %s",
+	c.Line(fmt.Sprintf("asked %s (it was %d), escalated %s (it was %d), gone on by themselves %s",
 		times(r.Asked), r.WasAsked, times(r.Raised), r.WasRaised, times(r.Ended)))
 }

@@ -290,7 +290,7 @@ func runDrumInbox(ctx context.Context, c *kit.Call) error {
 			return drumFault(c, err)
 		}
 	} else {
-		c.Remark("with --relauncher logging nobody is asked, and no mail is touched; --relauncher auto follows requests")
+		c.Remark("with --relauncher logging no agent is asked, and no mail is touched; --relauncher auto follows requests")
 	}
 	if c.JSON {
 		c.Emit(kit.Marshal(said))

@@ -51,7 +51,7 @@ func runJobPublish(ctx context.Context, c *kit.Call, b *job.Book) error {
 		d.Role = ""
 	}
 	if !slices.Contains(job.Kinds(), string(d.Kind)) {
-		return kit.Usagef("job publish: %.60q is no event; there are %s", string(d.Kind), strings.Join(job.Kinds(), ", "))
+		return kit.Usagef("job publish: %.60q is not an event; use %s", string(d.Kind), strings.Join(job.Kinds(), ", "))
 	}
 	if c.Text("data") != "" {
 		if d.Data, err = c.Body(c.Text("data")); err != nil {
@@ -94,11 +94,11 @@ func tellBroker(ctx context.Context, c *kit.Call, b *job.Book, j *job.Job, p Job
 		err = errors.Join(err, net.Close())
 	}
 	if _, halted := errors.AsType[*halt.Error](err); halted {
-		c.Remark("halted: the broker is told later, by whoever watches or publishes then")
+		c.Remark("halted: the next watcher or publisher will pass it to the broker")
 		return
 	}
 	if err != nil {
-		c.Warn("the event is in the log, and the broker is told later: %s", kit.Clean(err.Error()))
+		c.Warn("the event is in the log, and will reach the broker later: %s", kit.Clean(err.Error()))
 	}
 }
 

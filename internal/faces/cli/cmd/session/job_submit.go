@@ -26,7 +26,7 @@ func timeFlag(c *kit.Call, name string, otherwise time.Duration) (time.Duration,
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 && d.Truncate(time.Second) == d {
 		return d, nil
 	}
-	return 0, kit.Usagef("%s: --%s %.40q is no time in whole seconds: 90, 2m, 1h", c.Verb.Name, name, text)
+	return 0, kit.Usagef("%s: invalid --%s %.40q: give whole seconds like 90, 2m or 1h", c.Verb.Name, name, text)
 }
 
 // jobOrder reads what is to be done.
@@ -74,7 +74,7 @@ func runJobSubmit(ctx context.Context, c *kit.Call, b *job.Book) error {
 	case err != nil:
 		return err
 	case o.Type == job.Loop && (o.Session == "" || o.ReviewerSession == "" || !c.On("wait")):
-		return kit.Usagef("job submit: a loop needs --agent-session, --reviewer, --reviewer-session and --wait: somebody has to hand the work to and fro")
+		return kit.Usagef("job submit: a loop needs --agent-session, --reviewer, --reviewer-session and --wait, so that the work can be handed back and forth")
 	}
 	j, err := b.Register(ctx, o)
 	if err != nil {

@@ -51,7 +51,7 @@ func stopApart(c *kit.Call, what string, more ...string) error {
 	}
 	_ = tell.Close() // it has its own
 	if n, _ := begun.Read(make([]byte, 1)); n == 1 {
-		c.Remark("stopping %s goes on in process %d, for this one runs in it; what comes of it will stand in the registry", kit.Clean(what), p.Process.Pid)
+		c.Remark("stopping %s continues in process %d, because this one runs inside it; the registry will show the result", kit.Clean(what), p.Process.Pid)
 		return nil
 	}
 	err = p.Wait()

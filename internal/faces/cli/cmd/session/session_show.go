@@ -53,7 +53,7 @@ func sessionAttach(ctx context.Context, c *kit.Call, s *sessions) error {
 		return err
 	}
 	if kit.Columns(os.Stdin) == 0 || kit.Columns(os.Stdout) == 0 {
-		return kit.Refuse("tutti session capture "+r.Name, "session attach: this is no terminal")
+		return kit.Refuse("tutti session capture "+r.Name, "session attach: this is not a terminal")
 	}
 	inside := os.Getenv("TMUX")
 	path, argv, env, err := lifecycle.Attach(ctx, r, inside)

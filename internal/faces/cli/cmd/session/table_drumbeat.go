@@ -5,7 +5,7 @@ import (
 )
 
 var (
-	drumMaxFlag      = kit.Flag{Name: "max-relances", Kind: kit.Text, Value: "n", Default: "3", Help: "how often an agent is asked before it is put before a person; 0: it is at once"}
+	drumMaxFlag      = kit.Flag{Name: "max-relances", Kind: kit.Text, Value: "n", Default: "3", Help: "how often an agent is asked before you are (escalation); 0: at once"}
 	drumWhoFlag      = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "the agent"}
 	drumWayFlag      = kit.Flag{Name: "relauncher", Kind: kit.Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "headless", "auto"}, Help: "how agents are asked to go on"}
 	drumWatchFlag    = kit.Flag{Name: "relauncher", Kind: kit.Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "remote", "headless", "auto"}, Help: drumWayFlag.Help}
@@ -35,10 +35,10 @@ var DrumbeatVerbs = []kit.Verb{
 			{Name: "tmux-pane", Kind: kit.Text, Value: "%n", Help: "its pane there"},
 			{Name: "tmux-window", Kind: kit.Text, Value: "name", Help: "its window there"},
 		},
-		Does: `Writes an entry for the agent, which replaces the one before. Hooks of programs call it when a turn or a session ends. How often the agent was
-asked to go on is kept when that was less than half an hour ago: a turn that only answers is no new stop. A line in the log of the bus
-says when it was, for drumbeat simulate.`,
-		Wont:     "It asks nobody to go on. What stands in the commands is never run.",
+		Does: `Writes an entry for the agent, which replaces the one before. The hooks of agent CLIs call it when a turn or a session ends. The
+count of requests to go on is kept if the last was less than half an hour ago: a turn that only answers is not a new stop. A
+line in the log of the bus records the time, for drumbeat simulate.`,
+		Wont:     "It asks no agent to go on. It never runs the commands in the entry.",
 		Examples: "$ tutti drumbeat record --status paused\n$ tutti drumbeat record --status done --instance claude:api:3f2a9c01b7de",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written", See: "drumbeat watch",
 	},
@@ -57,14 +57,14 @@ alone; a program that watches sees more, as the screen of the agent.`,
 		Short:    "remove the record of a stalled agent",
 		Args:     "[<agent>]",
 		Flags:    []kit.Flag{drumWhoFlag},
-		Does:     "Takes away the entry of the agent, and what was put before you because of it. That there was neither is fine.",
+		Does:     "Removes the agent's entry, and its escalation. It is fine if there was neither.",
 		Examples: "$ tutti drumbeat clear claude:api:3f2a9c01b7de\n$ tutti drumbeat clear",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written",
 	},
 	{
 		Name: "drumbeat escalations", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Run: runDrumEscalations,
 		Short:    "list stalled agents that need you",
-		Does:     "Lists who was put before you, the oldest first, why, and since when. One that goes on by itself is not in it any more.",
+		Does:     "Lists the escalated agents, the oldest first, why, and since when. One that goes on by itself leaves the list.",
 		Examples: "$ tutti drumbeat escalations\n$ tutti drumbeat escalations --json",
 		Exit:     kit.ExitPlain, See: "drumbeat clear, status",
 	},
@@ -75,9 +75,9 @@ alone; a program that watches sees more, as the screen of the agent.`,
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "all agents that have stopped", Offer: kit.Agents, Help: "only this one"},
 			drumWayFlag, registryFlag,
 		},
-		Does: `Looks into the mailboxes of agents that have stopped for messages of the kind drumbeat.resume, and follows those that are signed and verified, by the
-agent itself, its conductor or principal, or somebody who shares a scope with it. Each goes by all the rules by which tutti up asks, and makes nobody
-due before his time. A message is taken away when it was followed, or never will be.`,
+		Does: `Looks into the mailboxes of stopped agents for messages of the kind drumbeat.resume, and follows those that are signed and
+verified, by the agent itself, its conductor or principal, or an agent that shares a scope with it. Each obeys all the rules by
+which tutti up asks, and makes no agent due early. It removes a message once it has been followed, or never will be.`,
 		Wont:     "Nothing that a message says is typed or run.",
 		Examples: "$ tutti drumbeat relance-inbox --relauncher auto",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 5 halted",
@@ -87,7 +87,7 @@ due before his time. A message is taken away when it was followed, or never will
 		Short: "ask stalled agents to go on, then tell you",
 		Flags: []kit.Flag{
 			drumBeatFlag, drumMaxFlag, drumWatchFlag, registryFlag,
-			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "nobody in particular", Offer: kit.OwnAgents, Help: "who asks, and signs what goes to other machines: agents are then left to the conductors of their workspaces first"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "none", Offer: kit.OwnAgents, Help: "who asks, and signs what goes to other machines: agents are then left to the conductors of their workspaces first"},
 			{Name: "decider", Kind: kit.Text, Value: "line", Help: "a program, with arguments, that says what is to become of one that was asked; logging: none, and that is written down"},
 			drumAfterFlag, drumForceFlag,
 			{Name: "once", Kind: kit.Switch, Under: kit.Tutti, Help: "look once and end"},
@@ -96,18 +96,18 @@ due before his time. A message is taken away when it was followed, or never will
 			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "the first one registered", Help: "the scope in such requests"},
 			drumAgeFlag, drumSpacingFlag, drumGraceFlag, drumWindowFlag, drumProgressFlag,
 		},
-		Does: `Looks at the agents that have stopped, every 30 seconds until it is interrupted. The first time an agent is asked to go on is one interval after it has
-stopped, then after 1, 2, 4 more; after three times it is put before you (drumbeat escalations). Each thing that happens is a line.
+		Does: `Looks at stopped agents every 30 seconds until it is interrupted. It asks an agent to go on one interval after it has stopped,
+then after 1, 2, 4 more; after three times it escalates to you (drumbeat escalations). Each event is a line.
 
-With --relauncher logging, as long as nothing else is said, nobody is asked and nothing is written: it says what it would do. With local-tmux one fixed
-sentence is typed into the pane of the agent, if its own program is seen there at rest and no person types; with headless a session of
-"tutti session create" is taken up again that was cut off; with remote a signed request goes to the endpoint of another machine that the agent is
-registered with, and a program there follows it (drumbeat relance-inbox); with auto the first that works of local-tmux, remote if --instance says who
-asks, and headless.
+With --relauncher logging, the default, it asks no agent and writes nothing: it prints what it would do. local-tmux types one
+fixed sentence into the agent's pane, if its own CLI is idle there and no person types; headless resumes a session of "tutti
+session create" that was cut off; remote sends a signed request to the endpoint of another machine that the agent is registered
+with, and a program there follows it (drumbeat relance-inbox); auto takes the first that works of local-tmux, remote if
+--instance names you, and headless.
 
-Left alone are agents that work, ask, or say that they are blocked or done; those out of tokens, for an hour; those whose session or mail shows that they went
-on; and after a halt all that you have not let go on (tutti resume --session). Nobody is asked because it is not seen on the bus: there has to be an
-entry, or its process is proven to have ended.
+It leaves alone agents that are working, waiting, or have reported that they are blocked or done; those at their rate limit, for
+an hour; those whose session or mail shows that they went on; and after a halt all that you have not let go on (tutti resume
+--session). Not being seen on the bus is not enough: the agent must have an entry, or its process must be proven to have ended.
 
 One program does this for a bus; a second one says who. tutti up does it, too, with the table [drumbeat] of the settings. The decider is started without a
 shell, with the question as its last argument, has a minute, and prints {"action":"relance|finish|escalate|reroute","reason":"..."}.`,
@@ -126,9 +126,9 @@ shell, with the question as its last argument, has a minute, and prints {"action
 		Does: `Replays a file of lines of JSON, as drumbeat record and drumbeat watch write them into drumbeat/decisions.jsonl of the bus, and "tutti store log drumbeat-decisions" shows it; - is standard input. It prints
 what would have been done, and when, then how much that is beside what was done.
 
-What agents did stays as it was recorded: how one would have answered at another time nobody knows. Verdicts of a decider that stand in the file count with
---decider-enforce. Screens, halts and conductors are not in the file.`,
-		Wont:     "It asks nobody, and writes nothing.",
+What agents did stays as it was recorded: how one would have answered at another time is unknown. Verdicts of a decider in the
+file count with --decider-enforce. Screens, halts and conductors are not in the file.`,
+		Wont:     "It asks no agent, and writes nothing.",
 		Examples: "$ tutti drumbeat simulate day.jsonl --spacing 2m --max-relances 5\n$ tutti drumbeat simulate - --json",
 		Exit:     "0 done; 1 wrong usage, or nothing in the file is a line of that log; 3 it could not be read",
 	},

@@ -12,7 +12,7 @@ const (
 )
 
 var (
-	workspaceFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "dir", Default: "the nearest folder that has jobs", Offer: kit.Folders, Help: "whose jobs are meant"}
+	workspaceFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "dir", Default: "the nearest folder that has jobs", Offer: kit.Folders, Help: "the folder of the jobs"}
 	promptFlag    = kit.Flag{Name: "prompt", Kind: kit.Text, Value: "text|-|@file", Help: "what is to be done, where no argument says it"}
 	agentFlag     = kit.Flag{Name: "agent", Kind: kit.Text, Value: "kind", Help: "the agent program that is to do it"}
 	totalFlag     = kit.Flag{Name: "total", Kind: kit.Text, Value: "time", Default: "1h", Help: "how long it may take in all; 0: as long as it likes"}
@@ -32,22 +32,22 @@ var JobVerbs = []kit.Verb{
 		Flags: []kit.Flag{
 			promptFlag, agentFlag,
 			{Name: "agent-session", Kind: kit.Text, Value: "tmux:name", Help: "the session whose agent is to do it, into which it is typed"},
-			{Name: "type", Kind: kit.Text, Value: "type", Default: "single", Choices: jobTypes, Help: "loop: a second agent reviews, until it is content; discuss: an answer is wanted, and no file is changed"},
+			{Name: "type", Kind: kit.Text, Value: "type", Default: "single", Choices: jobTypes, Help: "loop: a second agent reviews, until it is content; discuss: you want an answer, and no file is changed"},
 			{Name: "reviewer", Kind: kit.Text, Value: "kind", Help: "of a loop: the agent program that reviews"},
 			{Name: "reviewer-session", Kind: kit.Text, Value: "tmux:name", Help: "of a loop: the session of the reviewer"},
 			{Name: "rounds", Kind: kit.Count, Value: "n", Default: "5", Help: "of a loop: how often the work is done at the most"},
 			{Name: "wait", Kind: kit.Switch, Help: "follow it until it is over"},
 			totalFlag, idleFlag, artifactsFlag, newJobFlag,
 		},
-		Does: `Makes a job: a record in .hermes/jobs of the folder where you are, and a log beside it, in which everything stands that is
-heard of the job. It waits until an agent takes it with tutti job claim, which prints it with a few lines that say how the agent
-reports. With --agent-session the same is typed into that session; a program that cannot type says so, and makes no job.
-A session that does not run is started first: one of the registry goes on with its own conversation, and a new one
-starts the agent CLI of --agent.
+		Does: `Makes a job: a record in .hermes/jobs of the current folder, and a log beside it that holds everything reported about the job.
+It waits until an agent takes it with tutti job claim, which prints it with a few lines that explain how the agent reports. With
+--agent-session the same text is typed into that session; if its CLI cannot be typed into, the command says so and makes no job.
+A session that is not running is started first: one of the registry resumes its own transcript, and a new one starts the agent
+CLI of --agent.
 
-With --wait what comes is printed, as by tutti job watch, and the exit status says how it ended. Times count from the moment at
-which somebody works on it, by the clock of this machine; a job that runs out of time while somebody follows it ends with the error
-"timeout".
+With --wait it prints events as they come, as tutti job watch does, and the exit status shows how the job ended. Times count
+from the moment at which an agent works on it, by the clock of this machine; a job that runs out of time while it is followed
+ends with the error "timeout".
 
 In a loop the agent does the work, the reviewer looks at it, and the agent goes on with what the reviewer has said, until that is
 PASS. What the two say is not typed: each reads it in the log.
@@ -107,8 +107,9 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 follows all of the workspace, from now on, until it is interrupted. With --json each line is one of the log; "watching" says that
 from then on nothing is missed.
 
-Whoever watches also ends a job that has run out of time, tells the broker what it was not told yet, as soon as it is there, and takes
-what the broker tells. What is not taken (wrong key, old number, another job, too large) is a line with the reason.
+The watching process also ends a job that has run out of time, sends the broker the events that it has not received, as soon as
+it is there, and takes the broker's events. What is not taken (wrong key, old number, another job, too large) is a line with the
+reason.
 
 While the halt switch is on it stays and prints nothing.`,
 		Wont:     "It ends no session.",
@@ -121,7 +122,7 @@ While the halt switch is on it stays and prints nothing.`,
 		Short:    "print the log of a job",
 		Args:     "[<job>]",
 		Flags:    []kit.Flag{{Name: "list", Kind: kit.Switch, Help: "list the jobs that have a log, as without a job"}, workspaceFlag},
-		Does:     "Prints all that was heard of a job. With --json the lines are printed as they lie there.",
+		Does:     "Prints everything reported about a job. With --json the lines are printed as stored.",
 		Examples: "$ tutti job logs 7gq2mzab\n$ tutti job logs --list",
 		Exit:     exitJob,
 	},
@@ -138,8 +139,8 @@ While the halt switch is on it stays and prints nothing.`,
 		Does: `Adds an event to the log of a job, numbered and signed with the key in its record; then tells the broker, if one is configured.
 Events are started, permission_required, progress, completed and error. A reviewer says completed with PASS, or with what has to be
 done. Keys and absolute paths are taken out of the detail.`,
-		Wont: `It publishes nothing that is not in the log: when the broker is away or the halt switch is on, it is told later. While the switch
-is on nothing starts, so started is refused.`,
+		Wont: `It publishes nothing that is not in the log: if the broker is away or the halt switch is on, the broker gets it later. While the
+switch is on nothing starts, so started is refused.`,
 		Examples: `$ tutti job publish 7gq2mzab started
 $ tutti job publish 7gq2mzab progress 'two of five packages'
 $ tutti job publish 7gq2mzab completed 'report.md is written'`,
@@ -167,7 +168,7 @@ and --trust-job is given. Each line of what is to be done stands behind a bar.`,
 		Short:    "accept a finished job",
 		Args:     "<job>",
 		Flags:    []kit.Flag{{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"}, workspaceFlag},
-		Does:     "Makes completed, which is what the agent says, the word of whoever has submitted the job. Only its submitter may, or a person.",
+		Does:     "Confirms completed, which the agent reported, as the submitter. Only the submitter may do this, or a person.",
 		Examples: "$ tutti job accept 7gq2mzab",
 		Exit:     exitJob,
 	},

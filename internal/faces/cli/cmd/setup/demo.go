@@ -17,13 +17,13 @@ var DemoVerbs = []kit.Verb{{
 	Short: "watch agents meet, talk and be stopped",
 	Args:  "[agreement|stall]",
 	Flags: []kit.Flag{{Name: "keep", Kind: kit.Switch, Help: "leave the folder, and say where it is"}},
-	Does: `Starts a server for each of two agents, as their programs do, and lets them find each other, write, answer in
-a thread, leave a message for a third one who is away, and fall silent on halt. Every line is what a server answered, what
-it pushed, or what lies in a file. It takes a second.
+	Does: `Starts a server for each of two agents, as their CLIs do, and lets them find each other, write, answer in a thread, leave a
+message for a third one that is away, and fall silent on halt. Every line is what a server answered, what it pushed, or what is
+stored in a file. It takes a second.
 
 With agreement it is another play: one PRINCIPAL and fifteen CONDUCTORS, each behind a server of its own, come to an agreement
-that three of the fifteen sign; then somebody changes one byte of its journal, and tutti negotiate verify names the entry. It
-takes some seconds.
+that three of the fifteen sign; then one byte of its journal is changed, and tutti negotiate verify names the entry. It takes
+some seconds.
 
 With stall two scripted agents stop, each in a pane of a tmux server that is only for this. Both are asked to go on by one fixed sentence that is
 typed there; one does, the other one is asked again, and waits on you in the end, in tutti status as well. It takes some seconds, too.`,

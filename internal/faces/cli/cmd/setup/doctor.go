@@ -189,7 +189,7 @@ func checkBus(ctx context.Context, c *kit.Call, r *report, root *app.Root) *file
 		return nil
 	}
 	if c.Under == kit.Tutti && !gitexclude.Ignored(root.Path) {
-		r.tell("git", c.App.Shown(root.Path)+" lies in a git work tree without a .gitignore: git add would take its private keys along",
+		r.tell("git", c.App.Shown(root.Path)+" is in a git work tree without a .gitignore: git add would include its private keys",
 			"tutti init --root "+app.QuoteArg(root.Path))
 	}
 	checkSentinel(ctx, c, r, s)

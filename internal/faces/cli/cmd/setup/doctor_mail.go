@@ -170,7 +170,7 @@ func checkMailboxes(ctx context.Context, c *kit.Call, opt *doctorOptions, r *rep
 		}
 	}
 	hygiene(r, hostless, classes[hostless], "mailboxes without the name of a host", pruneHint)
-	hygiene(r, phantom, classes[phantom], "mailboxes whose third part is no id", pruneHint)
+	hygiene(r, phantom, classes[phantom], "mailboxes with an invalid id", pruneHint)
 	slices.SortFunc(r.Prune, func(a, b mailboxFinding) int { return strings.Compare(a.Name, b.Name) })
 	if opt.Apply {
 		return quarantine(r, root)

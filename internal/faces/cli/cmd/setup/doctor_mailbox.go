@@ -46,7 +46,7 @@ func (reg registered) misread(name string) bool {
 // checkLetters names what keeps mail from being read: folders, files and lines of the agent registry.
 func checkLetters(ctx context.Context, c *kit.Call, r *report, s bus.Whole, root *app.Root, misread []string) error {
 	if why := bus.NoInbox(root.Path); why != "" {
-		r.tell("mail", why+", and with it the mail that nobody had read", `the next message makes it; "tutti store check" looks at the rest`)
+		r.tell("mail", why+", and with it the unread mail", `the next message makes it; "tutti store check" looks at the rest`)
 	}
 	sort.Strings(misread)
 	for _, name := range misread[:min(5, len(misread))] {

@@ -81,15 +81,15 @@ func (p *Pod) check() error {
 	p.UID = cmp.Or(p.UID, DefaultUID)
 	switch {
 	case !path.IsAbs(p.Root) || path.Clean(p.Root) != p.Root || p.Root == "/" || strings.Contains(p.Root, ":") || address.Check(p.Root) != nil:
-		return fmt.Errorf("the root %q is no absolute path in a container", p.Root)
+		return fmt.Errorf("the root %q is not an absolute path in a container", p.Root)
 	case p.Root == scratch:
 		return fmt.Errorf("the root %q is where each container has its own files: take another, like %s", p.Root, DefaultRoot)
 	case strings.Contains(p.Root, "$"): // the cluster would expand it in the environment, and not where the volume is mounted
 		return fmt.Errorf("the root %q has a dollar sign, which a cluster takes for a variable", p.Root)
 	case p.Image == "" || strings.ContainsFunc(p.Image, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '"' }):
-		return fmt.Errorf("the image %q is no name of one", p.Image)
+		return fmt.Errorf("invalid image name %q", p.Image)
 	case !only(p.CLIVersion, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-+") || strings.HasPrefix(p.CLIVersion, "-"):
-		return fmt.Errorf("%q is no version", p.CLIVersion)
+		return fmt.Errorf("invalid version %q", p.CLIVersion)
 	}
 	return nil
 }
@@ -177,9 +177,9 @@ func (t *Tenant) fill() error {
 	}
 	switch {
 	case !name(t.Namespace, letters, 63):
-		return fmt.Errorf("%q is no name of a namespace: small letters, digits and dashes, at most 63", t.Namespace)
+		return fmt.Errorf("invalid namespace %q: use small letters, digits and dashes, at most 63", t.Namespace)
 	case t.StorageClass != "" && !name(t.StorageClass, letters+".", 253):
-		return fmt.Errorf("%q is no name of a storage class", t.StorageClass)
+		return fmt.Errorf("invalid storage class %q", t.StorageClass)
 	case t.Replicas < 1 || t.Replicas > maxReplicas:
 		return fmt.Errorf("the number of replicas is 1 to %d", maxReplicas)
 	case t.LeaseMS < 1 || t.LeaseMS > maxLease:
@@ -224,7 +224,7 @@ func Quota(replicas int, cpu, memory string) (allCPU, allMemory string, err erro
 	return fmt.Sprintf("%dm", int64(replicas)*milli), fmt.Sprintf("%dMi", int64(math.Ceil(float64(replicas)*size/mebi))), nil
 }
 
-var errAmount = errors.New("is no amount, like 50m or 64Mi")
+var errAmount = errors.New("is not an amount like 50m or 64Mi")
 
 // milliOf reads processors: 50m, 0.5, 2.
 func milliOf(s string) (int64, error) {

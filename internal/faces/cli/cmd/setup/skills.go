@@ -240,7 +240,7 @@ func showSkills(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *ski
 	c.Facts(rows)
 	if opt.Remove {
 		if len(rows) == 0 {
-			c.Line("no skill of ours lies in the folders of " + titlesOf(q.Drivers))
+			c.Line("no skill of ours is in the folders of " + titlesOf(q.Drivers))
 		}
 		return
 	}

@@ -96,7 +96,7 @@ func versionIn(text []byte) (string, error) {
 	}
 	version = strings.TrimSpace(version)
 	if version == "" || len(version) > maxVersion || strings.ContainsFunc(version, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-		return "", errors.New("the answer is no version")
+		return "", errors.New("the answer is not a version")
 	}
 	return version, nil
 }

@@ -61,7 +61,7 @@ func saySeat(c *kit.Call, s *seatView) {
 	if s == nil {
 		return
 	}
-	text := "nobody conducts the " + kit.Plural(s.agents, "agent") + ` here: "tutti conductor" says who could`
+	text := "no agent conducts the " + kit.Plural(s.agents, "agent") + ` here: "tutti conductor" says who could`
 	if s.conductor != "" {
 		text = kit.Name(s.conductor) + " conducts here" + s.how
 		if s.own {

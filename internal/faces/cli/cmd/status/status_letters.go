@@ -119,7 +119,7 @@ func (v *letterView) hereText() string {
 	p := v.box
 	switch {
 	case p == nil:
-		return "nobody has written yet"
+		return "no mail yet"
 	case p.Err != nil:
 		return "the mailbox cannot be looked at: " + kit.Clean(p.Err.Error())
 	case p.Pending == 0:

@@ -33,7 +33,7 @@ func sayYou(c *kit.Call, v *statusView) {
 	text := ""
 	switch {
 	case v.you == nil:
-		text = "nobody yet: " + kit.Clean(kit.WhyNobody(v.nobody))
+		text = "unknown: " + kit.Clean(kit.WhyNobody(v.nobody))
 	default:
 		text = kit.Clean(string(v.you.Instance)+" ("+v.you.How+")") + v.denied.Of(v.you.Instance, v.folder).Words()
 	}

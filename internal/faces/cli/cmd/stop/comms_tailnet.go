@@ -191,7 +191,7 @@ func unreadable(c *kit.Call, peers machines.Peers, err error, o order) error {
 		at.Path = peers.Path
 	}
 	if !c.JSON {
-		c.Line("PARTIAL " + o.title + ": nobody knows which other machines there are; each needs manual " + o.verb + ".")
+		c.Line("PARTIAL " + o.title + ": the other machines are unknown; each needs manual " + o.verb + ".")
 	}
 	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
 }
