@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// pollEvery is how often the switch is looked at when nobody tells of changes. Half of the 100 ms
-// within which a halt must be felt, so that a late timer does not break the promise.
+// pollEvery is how often the switch is read when the system does not report changes. Half of the 100 ms within which a halt
+// must take effect, so that a late timer does not break the promise.
 const pollEvery = 50 * time.Millisecond
 
 // Context returns a copy of parent that is cancelled within 100 ms of the user halting, with an

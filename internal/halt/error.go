@@ -11,7 +11,7 @@ const Active = "halt active; remove " + Shown + " to resume."
 // Refused is that line where an agent may read it: it does not say how a halt is lifted.
 const Refused = "halt active: your user has stopped all agents."
 
-// Cleared is what an agent is told, once, after a halt: what it had begun must not go on because the switch is off again.
+// Cleared is the text that an agent gets, once, after a halt: what it had begun must not go on because the switch is off again.
 const Cleared = "all agents were halted, and the halt was lifted; go on with what you were doing only if your user says so"
 
 // unreadableText is what readers of the switch say when they cannot learn the reason.

@@ -44,8 +44,8 @@ type State struct {
 // in; everything is then treated as halted.
 func Path() string { return locate().halt }
 
-// Check returns nil when action may go on, and an *[Error] that names it when the user has halted.
-// It is meant to be called before every single thing that sends, starts or types.
+// Check returns nil when action may go on, and an *[Error] that names it when the user has halted. Call it before every single
+// thing that sends, starts or types.
 func Check(action string) error {
 	if !present() {
 		return nil
@@ -57,7 +57,7 @@ func Check(action string) error {
 	return s.Err(action)
 }
 
-// Read returns the state of the switch, and counts a halt that nobody has counted yet.
+// Read returns the state of the switch, and counts a halt that has not been counted yet.
 func Read() State {
 	s, mark := read()
 	if s.Halted {

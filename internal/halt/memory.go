@@ -37,8 +37,8 @@ const maxCount = 1<<53 - 1
 // holder that was suspended must not keep anybody from halting.
 const lockWait = time.Second
 
-// UnknownEpoch is what [Epoch] returns when the counter cannot be read. It equals no number that was
-// ever kept, so that nobody counts as re-engaged; it is not to be kept either.
+// UnknownEpoch is what [Epoch] returns when the counter cannot be read. It equals no counter value that was ever kept, so that
+// no agent counts as re-engaged; do not keep it either.
 const UnknownEpoch = math.MaxUint64
 
 // highest is the largest count that this process has seen, in case the file is lost under it.

@@ -42,7 +42,7 @@ func Raise(reason string) (State, []error, error) {
 	}
 	r.sync(p)
 	s, mark := read()
-	if !s.Halted { // somebody has cleared it meanwhile; that is theirs to do, and no failure of ours
+	if !s.Halted { // it was cleared meanwhile; that is allowed, and not a failure of ours
 		return s, r.warnings, nil
 	}
 	if err := count(p, append(r.marks, mark)); err != nil {
@@ -68,7 +68,7 @@ func (r *raising) warn(what string, err error) {
 // ensure makes the entry unless there is one.
 func (r *raising) ensure(p *place) error {
 	var err error
-	for range 5 { // several: somebody may clear, or remove the folder, at the same time
+	for range 5 { // several: another process may clear, or remove the folder, at the same time
 		if err = create(p.halt); err == nil || err == syscall.EEXIST {
 			var st syscall.Stat_t
 			if serr := lstat(p.halt, &st); serr != nil {
@@ -175,9 +175,9 @@ func syncFolder(name string) error {
 	return syscall.Fsync(fd)
 }
 
-// Clear removes the switch and returns what it was, so that the caller can say what has ended; not
-// Halted means that nothing was raised, which is no error. An error says what to do by hand; the
-// user is then still halted. Whoever was stopped does not go on by itself: see [Epoch].
+// Clear removes the switch and returns what it was, so that the caller can say what has ended; not Halted means that nothing
+// was raised, which is not an error. An error says what to do by hand; the user is then still halted. A stopped agent does not
+// go on by itself: see [Epoch].
 //
 // Callers check first that the user lifts it; [ClearBy] also records who did.
 func Clear() (State, error) { return ClearBy(Lift{How: Unrecorded}) }
@@ -189,7 +189,7 @@ func ClearBy(l Lift) (State, error) {
 		s, _ := read()
 		return s, errors.New("clear halt: " + p.problem + "; set HOME")
 	}
-	unlock, lockErr := lockCounter(p) // so that nobody counts a halt that is being cleared
+	unlock, lockErr := lockCounter(p) // so that no process counts a halt that is being cleared
 	if lockErr == nil {
 		defer unlock()
 	}
@@ -219,7 +219,7 @@ func (s *State) Repair() string {
 	return "rm -r '" + s.Path + "'"
 }
 
-// remove unlinks the switch. A folder is not emptied: what lies in it is not ours.
+// remove unlinks the switch. It does not empty a folder: the content is not ours.
 func remove(p *place, s State) error {
 	if fix := s.Repair(); fix != "" {
 		return errors.New("clear halt: " + p.halt + " is a directory; remove it by hand: " + fix)

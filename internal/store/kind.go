@@ -79,7 +79,7 @@ const (
 // A Spec is one row of the key space.
 type Spec struct {
 	Kind  Kind
-	Name  string // as it stands in JetStream subjects, in `tutti store` and in errors
+	Name  string // as written in JetStream subjects, in `tutti store` and in errors
 	Path  string // below the root; {owner} and {name} are replaced by the parts of the key
 	Class Class
 	// Lock is the path of the lock file that foreign programs keep, "" when they keep none. Our own processes queue on
@@ -152,7 +152,7 @@ func init() {
 	}
 }
 
-// Spec returns the row of the kind. It panics for a number that is no kind.
+// Spec returns the row of the kind. It panics for a number that is not a kind.
 func (k Kind) Spec() *Spec {
 	if k == 0 || k >= kindEnd {
 		panic(fmt.Sprintf("store: no kind %d", k))
@@ -195,8 +195,7 @@ func (s *Spec) HasName() bool { return strings.Contains(s.Path, "{name}") }
 // IsLog tells whether the kind is a log.
 func (s *Spec) IsLog() bool { return s.Class == StrictLog || s.Class == LenientLog }
 
-// Check tells what is wrong with a key: parts that the kind does not have, that are missing, or that are no path
-// segment. It is the door of every backend.
+// Check returns what is wrong with a key: parts that the kind does not have, that are missing, or that are not a path segment.
 func (k Key) Check() error {
 	if k.Kind == 0 || k.Kind >= kindEnd {
 		return fmt.Errorf("key has no kind")
@@ -222,7 +221,7 @@ func checkPart(s *Spec, what, part string, wanted bool) error {
 	case len(part) > maxSegment:
 		return fmt.Errorf("%s: %s has %d bytes, at most %d are allowed", s.Name, what, len(part), maxSegment)
 	case strings.Trim(part, ".") == "":
-		return fmt.Errorf("%s: %s %q is no name", s.Name, what, part)
+		return fmt.Errorf("%s: %s %q is not a valid name", s.Name, what, part)
 	}
 	for i := 0; i < len(part); i++ {
 		if c := part[i]; c < 0x20 || c == '/' || c == 0x7f {
@@ -232,7 +231,7 @@ func checkPart(s *Spec, what, part string, wanted bool) error {
 	return nil
 }
 
-// Path returns where the document or log lies below the root of a file store, with slashes.
+// Path returns the path of the document or log below the root of a file store, with slashes.
 func (k Key) Path() string {
 	return strings.NewReplacer("{owner}", k.Owner, "{name}", k.Name).Replace(k.Kind.Spec().Path)
 }

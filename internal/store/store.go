@@ -1,9 +1,9 @@
 // Package store keeps small named documents and line logs that other programs may read and write at the same time.
 //
-// It promises durability, one winner, and honest conflicts: a document created through it is seen whole or not at all,
-// of several callers that want the same name or the same last line exactly one succeeds, and the others are told so.
-// It knows no envelope, no address and no rule of the domain: callers bring bytes that are already valid, and judge what
-// they read. All methods are safe for concurrent use.
+// It promises durability, one winner, and honest conflicts: a document created through it is seen whole or not at all, of
+// several callers that want the same name or the same last line exactly one succeeds, and the others get an error. It knows no
+// envelope, no address and no rule of the domain: callers bring bytes that are already valid, and judge what they read. All
+// methods are safe for concurrent use.
 //
 // The package holds the contract and the key space, the one list of what lies where. Backends lie in folders beside it;
 // each passes the suite of package storetest. Every method refuses a key that Key.Check refuses and a context that is
@@ -68,7 +68,7 @@ var (
 	ErrExists = errors.New("already exists")
 	// ErrConflict reports that the content or the end of a log is no longer what the caller had seen.
 	// Nothing was written: read again, judge again, retry.
-	ErrConflict = errors.New("changed by somebody else")
+	ErrConflict = errors.New("changed by another process")
 	// ErrLost reports a lease that is no longer held: stop the work done under it at once.
 	ErrLost = errors.New("lease lost")
 	// ErrReadOnly reports a write to a store that was opened for reading, or that the system does not let us write.
@@ -78,7 +78,7 @@ var (
 // ExistsError is ErrExists with the revision that was found, so that the same bytes sent again can count as done.
 type ExistsError struct {
 	Key Key // where it lies: for a Create in the inbox that finds the message taken already, its key in the archive
-	Rev Rev // of the content that lies there; zero when it could not be read
+	Rev Rev // of the content; zero when it could not be read
 }
 
 func (e *ExistsError) Error() string { return fmt.Sprintf("%s: %v", e.Key, ErrExists) }
@@ -86,8 +86,8 @@ func (e *ExistsError) Error() string { return fmt.Sprintf("%s: %v", e.Key, ErrEx
 // Is lets errors.Is find ErrExists.
 func (e *ExistsError) Is(target error) bool { return target == ErrExists }
 
-// UnfitError reports something that lies where a document or a line should, and is none: a link, a folder, a FIFO, a
-// file that is too large or belongs to a stranger, a line that is no JSON. It is named, skipped, and left where it is.
+// UnfitError reports an entry in the place of a document or a line that is neither: a link, a folder, a FIFO, a file that is
+// too large or belongs to a stranger, a line that is not valid JSON.
 type UnfitError struct {
 	Key   Key
 	Where string // path or position, for people
@@ -102,7 +102,7 @@ func IsUnfit(err error) bool {
 	return unfit
 }
 
-// HeldError reports a lease or a lock that somebody else holds.
+// HeldError reports a lease or a lock that another process holds.
 type HeldError struct {
 	Name   string
 	Holder string
@@ -118,7 +118,7 @@ func (e *HeldError) Error() string {
 
 // A Reader reads documents.
 type Reader interface {
-	// Get returns ErrNotFound when nothing lies there and an UnfitError when something lies there that is no document.
+	// Get returns ErrNotFound when the key is empty and an UnfitError when its content is not a document.
 	Get(ctx context.Context, k Key) (Doc, error)
 	// List yields the documents of one owner in no order. An unfit one is yielded as *UnfitError; the rest goes on.
 	// An owner without documents yields nothing.
@@ -128,9 +128,9 @@ type Reader interface {
 	Owners(ctx context.Context, kind Kind) iter.Seq2[string, error]
 }
 
-// A Writer changes documents. Data above the write limit of the kind is refused and nothing is stored. Replace, Delete
-// and Move judge in this order: ErrNotFound when nothing lies there, ErrConflict when its content is not old (the zero
-// Rev never is), then the rest.
+// A Writer changes documents. Data above the write limit of the kind is refused and nothing is stored. Replace, Delete and Move
+// judge in this order: ErrNotFound when the key is empty, ErrConflict when its content is not old (the zero Rev never is), then
+// the rest.
 type Writer interface {
 	// Create stores data only if the key is free. Readers see nothing or all of it. When it returns nil the document
 	// survives a power cut, for kinds whose durability is Full. An error that is ErrExists carries the Rev found. In
@@ -182,7 +182,7 @@ type Logger interface {
 // CheckLogs refuses a kind that is not one of logs with names.
 func CheckLogs(kind Kind) error {
 	if !slices.Contains(Kinds(), kind) || !kind.Spec().IsLog() || !kind.Spec().HasName() {
-		return fmt.Errorf("%s is no kind of logs with names", kind)
+		return fmt.Errorf("%s is not a kind of logs with names", kind)
 	}
 	return nil
 }
@@ -197,8 +197,8 @@ type Extender interface {
 // A Shrinker is optional: it takes lines out of a log whose kind has them taken out.
 type Shrinker interface {
 	// Shrink takes out the lines of which keep returns false, all of them or, after a crash, none, and says how many these
-	// were. Bad lines stay, and so does the order. keep is called in the order of the lines and must not use the store;
-	// nobody appends meanwhile. Positions may be lost by it (see Log.Read). A log that does not exist is empty.
+	// were. Bad lines stay, and so does the order. keep is called in the order of the lines and must not use the store; no line
+	// is appended meanwhile. Positions may be lost by it (see Log.Read). A log that does not exist is empty.
 	Shrink(ctx context.Context, log Key, keep func(line []byte) bool) (gone int, err error)
 }
 
@@ -215,9 +215,9 @@ type Lease struct {
 type Leases interface {
 	// Acquire takes a free or ended lease. A *HeldError names the holder and the end of one that is neither.
 	Acquire(ctx context.Context, name, holder string, ttl time.Duration) (Lease, error)
-	// Renew moves the end. ErrLost: somebody else has it, or it is gone; stop the work at once.
+	// Renew moves the end. ErrLost: another process has it, or it is gone; stop the work at once.
 	Renew(ctx context.Context, l Lease, ttl time.Duration) (Lease, error)
-	// Release gives it back; one that was lost already is no error.
+	// Release gives it back; releasing a lost one is not an error.
 	Release(ctx context.Context, l Lease) error
 }
 

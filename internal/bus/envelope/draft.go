@@ -95,7 +95,7 @@ const usual = 640
 func (d Draft) body() ([]byte, error) {
 	body := d.Body
 	if !canonjson.Valid(body) || !canonjson.IsObject(body) {
-		return nil, errors.New("write envelope: the body is no JSON object")
+		return nil, errors.New("write envelope: the body is not a JSON object")
 	}
 	kind := d.Kind
 	if _, has := canonjson.Get(body, "kind"); kind == "" && !has {
@@ -142,9 +142,9 @@ func (d Draft) Signed(by address.Instance, key *signature.Private) ([]byte, erro
 // signatureRoom is more than the bytes of a signature besides its signer, unless that has to be escaped.
 const signatureRoom = 160
 
-// Fill adds to an envelope that somebody wrote by hand what it lacks and everybody would write alike: protocol, version, an
-// id, the type event, the actor or what its actor lacks, and the time. What stands there stays, also when it is wrong: Check
-// tells. It is an error only when raw is no JSON object.
+// Fill adds to a handwritten envelope what it lacks and every writer would write alike: protocol, version, an id, the type
+// event, the actor or what its actor lacks, and the time. Members that are present stay, also when they are wrong: Check
+// reports them. It is an error only when raw is not a JSON object.
 func Fill(raw []byte, a Actor, now time.Time) ([]byte, error) {
 	m, ok := members(raw)
 	if !ok {
@@ -190,7 +190,7 @@ func Sign(raw []byte, by address.Instance, key *signature.Private) ([]byte, erro
 	list.WriteByte('[')
 	if old, ok := canonjson.Get(raw, "signatures"); ok {
 		if canonjson.Kind(old) != canonjson.TypeArray {
-			return nil, errors.New("sign envelope: its signatures are no array")
+			return nil, errors.New("sign envelope: its signatures are not an array")
 		}
 		for one := range canonjson.Elements(old) {
 			list.Write(one)
@@ -202,7 +202,7 @@ func Sign(raw []byte, by address.Instance, key *signature.Private) ([]byte, erro
 	return canonjson.Set(canonjson.Delete(raw, "signatures"), "signatures", list.Bytes()), nil
 }
 
-// SignatureJSON is a signature as it stands in documents.
+// SignatureJSON is a signature as it is written in documents.
 func SignatureJSON(s signature.Object) []byte {
 	var o canonjson.Object
 	o.Str("by", s.By)

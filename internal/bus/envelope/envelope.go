@@ -56,8 +56,8 @@ type Actor struct {
 	Mandate  string // "" when the envelope has none
 }
 
-// An Envelope is a message that passed Parse. Optional members that are absent, or are no strings where nobody checks that
-// they are, are "".
+// An Envelope is a message that passed Parse. Optional members that are absent, or are not strings where that is not checked,
+// are "".
 type Envelope struct {
 	Raw           []byte // the whole document as it was read; not to be changed
 	ID            string
@@ -74,7 +74,7 @@ type Envelope struct {
 	Unread        int // signatures beyond MaxSignatures, which are not looked at
 }
 
-// ErrInvalid is in the chain of every error about bytes that are no envelope.
+// ErrInvalid is in the chain of every error about bytes that are not an envelope.
 var ErrInvalid = errors.New("not an envelope")
 
 // Numbers of the members in the order of names.
@@ -105,13 +105,13 @@ var (
 	signatureNames = []string{"by", "alg", "value"}
 )
 
-// members picks the members of an envelope. It reports false for text that is no JSON object.
+// members picks the members of an envelope. It reports false for text that is not a JSON object.
 func members(raw []byte) (m [mEnd][]byte, ok bool) {
 	ok = canonjson.Pick(raw, names, m[:])
 	return m, ok
 }
 
-// guarded picks the members of an envelope that lies in a mailbox, if it is one.
+// guarded picks the members of an envelope in a mailbox, if it is one.
 func guarded(raw []byte) (m [mEnd][]byte, err error) {
 	m, ok := members(raw)
 	if !ok {
@@ -123,8 +123,8 @@ func guarded(raw []byte) (m [mEnd][]byte, err error) {
 	return m, nil
 }
 
-// Parse reads an envelope that lies in a mailbox. The error says what the first fault is; its chain has ErrInvalid. raw
-// belongs to the envelope from then on.
+// Parse reads an envelope from a mailbox. The error says what the first fault is; its chain has ErrInvalid. raw belongs to the
+// envelope from then on.
 func Parse(raw []byte) (*Envelope, error) {
 	m, err := guarded(raw)
 	if err != nil {
@@ -178,8 +178,8 @@ func actorOf(raw []byte) (a [4][]byte) {
 	return a
 }
 
-// signaturesOf reads the signatures. An element that is none counts as one that verifies under no key: a damaged signature
-// must not make an envelope look unsigned. So does a member that is no array.
+// signaturesOf reads the signatures. An element that is none counts as one that verifies under no key: a damaged signature must
+// not make an envelope look unsigned. So does a member that is not an array.
 func signaturesOf(raw []byte) (all []signature.Object, unread int) {
 	if raw == nil || canonjson.IsNull(raw) {
 		return nil, 0
@@ -204,8 +204,8 @@ func signaturesOf(raw []byte) (all []signature.Object, unread int) {
 // Kind returns the category that the body names, "" when it names none.
 func (e *Envelope) Kind() string { return e.bodyText("kind") }
 
-// Via returns how the sender was identified, where it says so: "unattended" where no agent CLI ran the command and nobody was at a
-// terminal. The other words are those of package identity.
+// Via returns how the sender was identified, if it says so: "unattended" if no agent CLI ran the command and no person was at a
+// terminal.
 func (e *Envelope) Via() string { return e.bodyText("via") }
 
 // Text returns what a person reads: the text of the body, or the whole body in one line when it has none.
@@ -223,7 +223,7 @@ func (e *Envelope) bodyText(name string) string {
 	return text(v)
 }
 
-// Time returns when the envelope was made, by its sender's word, and false when that is no time.
+// Time returns when the envelope was made, by its sender's word, and false when that is not a time.
 func (e *Envelope) Time() (time.Time, bool) { return ParseTime(e.CreatedAt) }
 
 // SignedBytes returns what a signature of the envelope covers: the canonical form of all of it but its signatures.

@@ -28,8 +28,8 @@ func Check(raw []byte) error {
 	return nil
 }
 
-// Problems returns everything that is wrong with an envelope which somebody wants to write, one text a field, each beginning
-// with the name of the field. None means that it may be written, and that each program on the bus will read it.
+// Problems returns everything that is wrong with an envelope before it is written, one text a field, each beginning with the
+// name of the field.
 //
 // Beyond the agreed checks ours refuses what readers would take and regret: an id that can be no file name, a document that
 // is too large, and a member or number that no signature could cover.

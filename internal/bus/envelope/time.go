@@ -8,7 +8,7 @@ import (
 // stamp is the one form that writers use: some readers compare times as strings.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// Stamp returns a time as it stands in documents: UTC, milliseconds, Z.
+// Stamp returns a time as written in documents: UTC, milliseconds, Z.
 func Stamp(t time.Time) string { return t.UTC().Format(stamp) }
 
 // MaxSkew is how much later than its arrival a message may claim to be made before the claim is ignored: what the freshness
@@ -49,8 +49,8 @@ const (
 	maxMilli = 8_640_000_000_000_000
 )
 
-// ParseTime reads a time as leniently as the existing programs do. A time without a zone is UTC here: there it is the local
-// time of whoever reads, so that two readers would order the same mail differently.
+// ParseTime reads a time as leniently as the existing programs do. A time without a zone is UTC here: there it is the reader's
+// local time, so that two readers would order the same mail differently.
 func ParseTime(s string) (time.Time, bool) {
 	if t, ok := parseStamp(s); ok {
 		return t, true

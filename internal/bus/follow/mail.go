@@ -106,7 +106,7 @@ func (w *Watch) mail(ctx context.Context, k store.Key) error {
 	return nil
 }
 
-// read is mail for a name that a full look has found: what is unfit then is told at the second time.
+// read is mail for a name that a full look has found: files that are unfit then are reported at the second time.
 func (w *Watch) read(ctx context.Context, b *box, k store.Key) error {
 	doc, err := w.o.Store.Get(ctx, k)
 	switch {
@@ -146,7 +146,7 @@ func (w *Watch) arrived(ctx context.Context, b *box, k store.Key, e *envelope.En
 		reader = "" // all mailboxes are those of one reader
 	}
 	unseen := w.shown.add(hashOf(reader, e.ID))
-	if k.Name == address.Segment(e.ID) { // what lies under its name is the message, whatever was told of that id before
+	if k.Name == address.Segment(e.ID) { // the file under its name is the message, whatever was reported about that id before
 		unseen = w.shown.add(hashOf(reader, e.ID, "own"))
 	}
 	if !unseen {

@@ -15,7 +15,7 @@ func (w *Watch) lookAtPeers(ctx context.Context) error {
 	var found []store.Key
 	for e, err := range w.o.Store.List(ctx, store.Presence, "") {
 		if errors.As(err, new(*store.UnfitError)) {
-			continue // nobody's
+			continue // without an owner
 		}
 		if err != nil {
 			return err
@@ -51,7 +51,7 @@ func (w *Watch) lookAtPeers(ctx context.Context) error {
 // seen is what a look at one presence document has found.
 type seen struct {
 	name    string
-	session *presence.Session // nil: the document is missing, or nobody's
+	session *presence.Session // nil: the document is missing, or has no owner
 	absent  bool              // it does not count as there
 }
 
@@ -75,12 +75,12 @@ func (w *Watch) lookAtPeer(ctx context.Context, k store.Key) (seen, error) {
 		return now, nil
 	}
 	if errors.As(err, new(*store.UnfitError)) {
-		return now, nil // in the making, or nobody's: a known session stays until its document is readable or gone
+		return now, nil // in the making, or without an owner: a known session stays until its document is readable or gone
 	}
 	if err != nil {
 		return now, err
 	}
-	if s, err := presence.ParseDoc(doc); err == nil { // else nobody's, as above
+	if s, err := presence.ParseDoc(doc); err == nil { // else without an owner, as above
 		now.session, now.absent = s, presence.Absent(s, w.o.Now(), w.o.Expiry)
 	}
 	return now, nil

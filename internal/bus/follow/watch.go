@@ -1,9 +1,7 @@
 // Package follow follows mailboxes and presence for a person who looks on: a message arrived, a session joined, a session left.
 //
-// Each thing is told once. What lies there when the watch begins is not told, and neither is a message that was taken before
-// it could be read. Changes come as hints of the store's watcher; beside them everything is looked at once a minute, because
-// hints may be lost and a session that died leaves none: that it left may be told up to a minute late. While nothing happens
-// nothing wakes up in between. A store without a watcher is looked at once a second, and the first event says so.
+// Each change is reported once. What is there when the watch begins is not reported, and neither is a message that was taken
+// before it could be read.
 //
 // A file that cannot be read as a message is tried again, since foreign programs make a file first and fill it afterwards;
 // one that still is unfit at the next full look is named, once. It hides no other.
@@ -41,7 +39,7 @@ const (
 	Left     Kind = "left"
 	Halted   Kind = "halted"
 	Resumed  Kind = "resumed"
-	Unfit    Kind = "unfit"   // something lies in a mailbox and is no message
+	Unfit    Kind = "unfit"   // a file in a mailbox is not a message
 	Changed  Kind = "changed" // documents of one of Options.Also may be others than before
 )
 
@@ -52,7 +50,7 @@ type Event struct {
 
 	Mailbox string             // Mail, Unfit: the owner whose mailbox it is, as a segment
 	Message *envelope.Envelope // Mail
-	Verdict *trust.Verdict     // Mail: what the signatures are worth; nil when nobody was asked, or Err says why not
+	Verdict *trust.Verdict     // Mail: the verdict on the signatures; nil when there is no judge, or Err says why not
 	Session *presence.Session  // Joined, Left
 
 	Reason string    // Halted: why, "" when no reason was given
@@ -81,10 +79,10 @@ type Switch struct {
 type Options struct {
 	Store  Store
 	Switch Switch
-	// Mailboxes returns the owners of the mailboxes that belong to one reader, asked again at each full look; a message
-	// that lies in several of them is told once. Nil: everybody's, each on its own.
+	// Mailboxes returns the owners of the mailboxes that belong to one reader, asked again at each full look; a message that is
+	// in several of them is reported once. Nil: all mailboxes, each on its own.
 	Mailboxes func(context.Context) ([]string, error)
-	// Judge tells what the signatures of a message in a mailbox are worth; nil: nobody is asked.
+	// Judge returns the verdict on the signatures of a message in a mailbox; nil: there is no judge.
 	Judge func(ctx context.Context, mailbox string, e *envelope.Envelope) (trust.Verdict, error)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
@@ -99,7 +97,7 @@ type Options struct {
 	Gone func(s *presence.Session, missing bool) bool
 	// Expiry is how old a heartbeat may be; 0: presence.Expiry.
 	Expiry time.Duration
-	// Also are further kinds of documents, without owners, that somebody looks at who is told when to.
+	// Also are further kinds of documents, without owners, for callers that look at them themselves when they change.
 	Also []store.Kind
 }
 
@@ -115,7 +113,7 @@ type Watch struct {
 	o       Options
 	emit    func(Event) error
 	boxes   map[string]*box              // by owner
-	shown   recent                       // messages that were told
+	shown   recent                       // messages that were reported
 	peers   map[string]*presence.Session // by name of the presence document: those that count as there
 	hints   <-chan store.Change
 	unhear  context.CancelFunc // ends hints
@@ -136,8 +134,7 @@ func New(o Options) *Watch {
 	return &Watch{o: o, boxes: map[string]*box{}, peers: map[string]*presence.Session{}, unhear: func() {}}
 }
 
-// Run tells events until ctx is done, which is no error, or emit returns an error, which is handed on. It emits from the
-// goroutine that called it.
+// Run reports events until ctx is done, which is not an error, or emit returns an error, which Run returns.
 func (w *Watch) Run(ctx context.Context, emit func(Event) error) error {
 	w.emit = emit
 	defer func() { w.unhear() }()
@@ -177,7 +174,7 @@ func (w *Watch) run(ctx context.Context) error {
 	return w.loop(ctx, full.C)
 }
 
-// loop waits for what may be news. A switch that nobody tells of is looked at by a ticker of its own.
+// loop waits for what may be news. If the system reports no changes of the switch, a ticker of its own polls it.
 func (w *Watch) loop(ctx context.Context, full <-chan time.Time) error {
 	var ask <-chan time.Time
 	look := w.o.Switch.Look
@@ -306,7 +303,7 @@ func (w *Watch) lookAtAll(ctx context.Context) error {
 		owners = nil
 		for o, err := range w.o.Store.Owners(ctx, store.Inbox) {
 			if errors.As(err, new(*store.UnfitError)) {
-				continue // no mailbox, and nobody's
+				continue // no mailbox, and no owner
 			}
 			if err != nil {
 				return err

@@ -128,13 +128,13 @@ func (p Process) plain() bool {
 	}
 	for _, a := range p.Args[1:] {
 		if a != "-l" && a != "-i" && a != "--login" && a != "-il" && a != "-li" {
-			return false // a script or a command line: it may be somebody's loop around a model
+			return false // a script or a command line: it may be a user's loop around a model
 		}
 	}
 	return true
 }
 
-// agentScript returns the agent whose script the arguments of an interpreter name: the first that is no flag.
+// agentScript returns the agent whose script the arguments of an interpreter name: the first that is not a flag.
 func agentScript(args []string) string {
 	for n := 1; n < len(args); n++ {
 		switch a := args[n]; {

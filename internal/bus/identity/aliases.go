@@ -21,7 +21,7 @@ var aliases = store.Projection{Name: "identity-aliases", Version: 1, Make: func(
 	instance, ok1 := canonjson.String(v[0])
 	legacy, ok2 := canonjson.String(v[1])
 	if !ok1 || !ok2 {
-		return nil, 0, nil, errors.New("line is no alias")
+		return nil, 0, nil, errors.New("line is not an alias")
 	}
 	return []string{aliasKey(instance, legacy)}, 0, nil, nil
 }}

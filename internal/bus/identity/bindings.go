@@ -81,7 +81,7 @@ func processKey(id proc.ID) string {
 	return string(strconv.AppendUint(b, id.Start, 10))
 }
 
-var errNoBinding = errors.New("line is no binding")
+var errNoBinding = errors.New("line is not a binding")
 
 // parseBinding reads a line. An instance of another host than the line's is refused: a binding must not lend an agent the
 // id of a person, or of an agent of another kind, whose keys happen to lie in the same keyring.

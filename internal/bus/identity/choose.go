@@ -88,7 +88,7 @@ func (c *claim) ofWindow(ctx context.Context, f *folder, own []Binding) (Binding
 	return c.provable(ctx, there)
 }
 
-// ofFolder is the first agent of the series that nobody holds.
+// ofFolder is the first agent of the series that no connection holds.
 func (c *claim) ofFolder(ctx context.Context, f *folder, _ []Binding) (Binding, error) {
 	if c.q.Named && c.q.Apart {
 		return Binding{}, nil // a session with a name is an agent of its own
@@ -110,7 +110,7 @@ func (c *claim) ofFolder(ctx context.Context, f *folder, _ []Binding) (Binding, 
 	return c.free(ctx, f, all, false)
 }
 
-// free returns the first provable one that nobody else holds. sure: see folder.held.
+// free returns the first provable one that no other connection holds. sure: see folder.held.
 func (c *claim) free(ctx context.Context, f *folder, all []Binding, sure bool) (Binding, error) {
 	var open []Binding
 	for _, b := range all {

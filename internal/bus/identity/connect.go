@@ -24,7 +24,7 @@ type Request struct {
 	Name     string           // brought by the user; an agent with a name is one of its own
 	Title    string           // the host's own name of the conversation: for a new id, when there is no Name
 	Apart    bool             // started as a session of its own, which no other conversation shares
-	Named    bool             // Title is a name that the user gave: nobody without that name goes on as this agent
+	Named    bool             // Title is a name that the user gave: a conversation without that name does not go on as this agent
 	Serves   bool             // a server that does not know its conversation: no agent is made while another one is live, see ErrUnnamed
 	Reclaims bool             // goes on under the newest id of the workspace, live or not, as existing programs do
 	Was      address.Instance // under which it goes on if that is ours, where its conversation is bound to none
@@ -40,12 +40,11 @@ type Request struct {
 	// the folder of the request, 0 where that is not known; nil: it is not.
 	Shared  bool
 	Windows func() int
-	// Above are the processes through which that program was started, the nearest first: it is one of them to whom only they
-	// were known.
+	// Above are the processes through which that program was started, the nearest first: only one of them knew them.
 	Above []proc.ID
 }
 
-// A Result is what an agent is told about itself.
+// A Result is what an agent learns about itself.
 type Result struct {
 	Instance  address.Instance
 	Host      string
@@ -155,7 +154,7 @@ func label(name string) string {
 // fallback is the conversation of an agent whose host tells none: the workspace stands for it.
 func fallback(host, workspace string) string { return "fallback:" + host + ":" + workspace }
 
-// standsFor tells whether the session of a binding is no conversation, but stands for one that nobody has named.
+// standsFor reports whether the session of a binding is not a conversation, but stands for an unnamed one.
 func standsFor(session string) bool { return strings.HasPrefix(session, "fallback:") }
 
 // A claim is one Connect at work.

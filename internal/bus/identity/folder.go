@@ -164,8 +164,8 @@ func (f *folder) has(b Binding, p Workplace) bool {
 // justBound is how long a binding of a process that serves several windows counts as live before its connection has to be there.
 const justBound = 10 * time.Second
 
-// held tells whether somebody else than the caller of q is live as an agent. With sure, only what provably is somebody else counts:
-// a conversation is not to lose its own identity because its server could not tell which program it serves.
+// held reports whether a connection other than the caller of q is live as an agent. With sure, it counts only connections that
+// are provably others: a conversation must not lose its own identity because its server could not tell which program it serves.
 func (f *folder) held(i address.Instance, q *Request, sure bool) bool {
 	if q.Shared && q.Session != "" && f.last[i].Session == q.Session {
 		return false // what else is live as this agent was left in the same window
@@ -188,7 +188,7 @@ func (f *folder) held(i address.Instance, q *Request, sure bool) bool {
 	return false
 }
 
-// others tells whether a connection is that of somebody else.
+// others reports whether a connection belongs to another agent CLI.
 func (f *folder) others(s *presence.Session, q *Request, sure bool) bool {
 	talk := conversationOf(s)
 	if talk != "" && talk == q.Session {
@@ -208,8 +208,9 @@ func (f *folder) others(s *presence.Session, q *Request, sure bool) bool {
 	return !sure
 }
 
-// series returns the agents of the folder that a conversation may take over, the unnumbered one first, then by number, and the number
-// that the next one gets: 1 is the unnumbered one. An agent that got a name of its own is taken only by whoever brings that name.
+// series returns the agents of the folder that a conversation may take over, the unnumbered one first, then by number, and the
+// number that the next one gets: 1 is the unnumbered one. An agent that got a name of its own is taken only by a conversation
+// that brings that name.
 func (f *folder) series(base string, named bool) (all []Binding, next int) {
 	at := map[int][]Binding{}
 	var numbers []int

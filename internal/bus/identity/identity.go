@@ -42,7 +42,7 @@ type Keeper struct {
 	Registry *registry.Registry
 	Presence *presence.Presence
 	Ring     *keyring.Ring
-	Root     string // of the bus, as it stands in the endpoint of a registration
+	Root     string // of the bus, as written in the endpoint of a registration
 	// Machine is asked which processes are alive; where it is empty no process counts as alive.
 	Machine presence.Machine
 	// Names returns what agents were renamed to, by their canonical ids. It may be nil.
@@ -91,7 +91,7 @@ func checkHost(host string) error {
 	}
 	for _, c := range host {
 		if c == ':' || c == '~' || c == '/' || c == '\\' || c == ' ' {
-			return &address.Error{ID: host, Why: "is no host: it holds a character that parts an address"}
+			return &address.Error{ID: host, Why: "is not a host: it holds a character that separates the parts of an address"}
 		}
 	}
 	if host == Human {

@@ -30,9 +30,8 @@ func (e *ManyError) Hint() string {
 	return "write the full id: " + strings.Join(all, ", ")
 }
 
-// Meant returns the agent that a person means who names one of his own by host and label: the one agent registered under
-// them whose key lies in the keyring. Several are a *ManyError. Any other name stands for itself, as does a channel that
-// has a key of its own, which older programs give it. A full id costs nothing.
+// Meant resolves the host and label of one of a person's own agents: it returns the one agent registered under them whose key
+// is in the keyring.
 func (k *Keeper) Meant(ctx context.Context, i address.Instance) (address.Instance, error) {
 	if !address.HostQualified(string(i)) || string(i.Canonical()) != i.Channel() || k.Ring.Has(i) {
 		return i, nil

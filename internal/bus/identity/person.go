@@ -90,7 +90,7 @@ func (f *Facts) Attended() bool {
 }
 
 // firstUse makes the identity of a person. Of several commands at once all come to the same one. Once it is bound it is also
-// registered, whether the caller still waits or not: without a registration nobody could answer.
+// registered, whether the caller still waits or not: without a registration it could not get answers.
 func (k *Keeper) firstUse(ctx context.Context, login string, now time.Time) (address.Instance, error) {
 	uuid := address.NewUUID()
 	mine := Binding{Host: Human, Session: loginSession(login), Instance: address.Perennial(Human, label(login), uuid), UUID: uuid, At: stamp(now)}

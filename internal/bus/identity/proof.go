@@ -18,7 +18,7 @@ type standing uint8
 
 const (
 	foreign    standing = iota // no usable private key here
-	unfinished                 // the key is here and nobody is registered: the registration is still to come
+	unfinished                 // the key is here and no agent is registered: the registration is still to come
 	inactive                   // the registry does not hold the key active: revoked, offboarded, or another one's
 	proven
 )
@@ -60,8 +60,8 @@ func (k *Keeper) prove(ctx context.Context, i address.Instance) (standing, error
 	return inactive, nil
 }
 
-// unusable tells whether an error of the keyring says that the key is not this user's: missing, somebody else's, or no key.
-// One of ours that others could read is another matter: its owner has to close it, not to become somebody new.
+// unusable reports whether an error of the keyring means that the key is not this user's: missing, another user's, or not a
+// key. One of ours that others could read is another matter: its owner has to close it, not to get a new identity.
 func unusable(err error) bool {
 	var exposed *keyring.ExposedError
 	if errors.As(err, &exposed) {

@@ -15,7 +15,7 @@ import (
 // finish registers what is not registered, records the channels and tells the agent.
 func (c *claim) finish(ctx context.Context, b Binding) error {
 	r := c.result
-	ctx = context.WithoutCancel(ctx) // what is bound is also registered: without that nobody could write to it
+	ctx = context.WithoutCancel(ctx) // a bound agent is also registered: without that it could not get mail
 	r.Instance, r.Action = b.Instance, Reclaim
 	if b.Instance == c.minted {
 		r.Action = Mint

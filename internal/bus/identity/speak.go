@@ -36,7 +36,7 @@ const (
 	ViaHook     = "hook"       // the hooks or the server of an agent CLI have tied the process or the conversation to the agent
 	ViaMCP      = "mcp"        // the agent CLI called a tool
 	ViaFlag     = "--as"       // below an agent CLI: the agent named itself or its subagent
-	Unattended  = "unattended" // a script, cron: no agent CLI runs the command, and nobody is at a terminal
+	Unattended  = "unattended" // a script, cron: no agent CLI runs the command, and no person is at a terminal
 )
 
 // A NoIdentityError reports a command below an agent program that nothing ties to an agent of the bus. It is not taken for
@@ -93,7 +93,7 @@ func (k *Keeper) Speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 	return s, nil
 }
 
-// Reader tells whose mailbox is read: that of --instance, or that of who would speak.
+// Reader returns the agent whose mailbox is read: that of --instance, or the one that would speak.
 func (k *Keeper) Reader(ctx context.Context, f *Facts, a Ask, now time.Time) (*Speaker, error) {
 	if a.Instance != "" {
 		return k.named(ctx, f, a.Instance, "--instance")
@@ -274,8 +274,8 @@ func (s *Speaker) as(b Binding) *Speaker {
 	return s
 }
 
-// ours returns the newest binding whose key lies in the keyring. It is no proof of possession: who signs with a key that
-// was revoked is told so by its readers, and by the next connect.
+// ours returns the newest binding whose key is in the keyring. It is not a proof of possession: if the key was revoked, the
+// readers of its signatures notice, and so does the next connect.
 func (k *Keeper) ours(all []Binding) (Binding, bool) {
 	for _, b := range all {
 		if k.Ring.Has(b.Instance) {
@@ -339,7 +339,7 @@ func (k *Keeper) Conversation(ctx context.Context, host string, program proc.ID)
 		return "", fmt.Errorf("find the conversation of process %d: %w", program.PID, err)
 	}
 	for _, b := range found {
-		if address.Canonical(b.Host+":x") == address.Canonical(host+":x") && !strings.Contains(b.Session, ":") { // with one it stands for a conversation
+		if address.Canonical(b.Host+":x") == address.Canonical(host+":x") && !strings.Contains(b.Session, ":") { // with one it represents a conversation
 			return b.Session, nil
 		}
 	}

@@ -29,9 +29,9 @@ type Workplace struct {
 // key is how a binding names the folder, so that it is found whatever id a program gives the workspace.
 func (p Workplace) key() string { return p.Machine + ":" + p.Path + ":" + p.Folder }
 
-// WorkspaceOf returns the workspace of a place for an agent of that host. The id is that of the newest registration or
-// fresh session in the same folder, so that programs which derive it in another way stay in one group with us; it is
-// derived only when nobody has been there.
+// WorkspaceOf returns the workspace of a place for an agent of that host. The id is that of the newest registration or fresh
+// session in the same folder, so that programs which derive it in another way stay in one group with us; it is derived only
+// when no agent has been there.
 func (k *Keeper) WorkspaceOf(ctx context.Context, host string, p Workplace, now time.Time) (*registry.Workspace, error) {
 	w := &registry.Workspace{Path: p.Path, Host: host, Label: leafOf(p.Path)}
 	var newest time.Time
@@ -67,7 +67,7 @@ func (k *Keeper) WorkspaceOf(ctx context.Context, host string, p Workplace, now 
 	return w, nil
 }
 
-// leafOf is the name of a folder, as it stands in the channel of the agents that work there.
+// leafOf is the name of a folder, as written in the channel of the agents that work there.
 func leafOf(path string) string {
 	leaf := filepath.Base(path)
 	if leaf == "/" || leaf == "." || leaf == "" {

@@ -107,7 +107,7 @@ func Note(state string, kind Kind, path string) error {
 	return d.Replace(name(kind, path), append(data, '\n'), 0o600, false)
 }
 
-// Noted tells whether there is an entry for a path, whatever lies there now. It costs one system call.
+// Noted reports whether there is an entry for a path, whatever the path is now.
 func Noted(state string, kind Kind, path string) bool {
 	var st syscall.Stat_t
 	return syscall.Lstat(filepath.Join(state, folder, name(kind, path)), &st) == nil

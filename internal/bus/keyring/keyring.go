@@ -42,7 +42,7 @@ var (
 	ErrExposed = errors.New("the private key is not private")
 )
 
-// An ExposedError reports a private key that is not used because somebody else may have read or written it.
+// An ExposedError reports a private key that is not used because other users may have read or written it.
 type ExposedError struct {
 	Path string
 	Mode fs.FileMode // permissions of the file
@@ -237,7 +237,7 @@ func read(path string) ([]byte, *syscall.Stat_t, error) {
 		return nil, nil, &fs.PathError{Op: "stat", Path: path, Err: err}
 	}
 	if st.Mode&syscall.S_IFMT != syscall.S_IFREG || st.Size > maxFile {
-		return nil, nil, fmt.Errorf("%s is no key file", path)
+		return nil, nil, fmt.Errorf("%s is not a key file", path)
 	}
 	data := make([]byte, st.Size+1)
 	n, err := 0, error(nil)

@@ -20,8 +20,9 @@ func (o *Service) SendAll(ctx context.Context, letters []Draft) ([]Receipt, erro
 	return receipts, halted
 }
 
-// Deliver is SendAll for who has to answer first: the letters are durable when it returns, and remember, which has to be called once, does
-// what only serves memory: the copies of the senders and the lines of the trails. Neither receipts nor letters may be changed before that.
+// Deliver is SendAll for callers that have to answer first: the letters are durable when it returns, and remember, which has to
+// be called once, does the bookkeeping: the copies of the senders and the lines of the trails. Neither receipts nor letters may
+// be changed before that.
 func (o *Service) Deliver(ctx context.Context, letters []Draft) (receipts []Receipt, remember func(), halted error) {
 	s := sending{letters: letters, receipts: make([]Receipt, len(letters)), raws: make([][]byte, len(letters))}
 	err := o.Mail.Batch(settle(ctx), func(b *mailbox.Mailbox) error {

@@ -34,7 +34,7 @@ func (o *Service) Engaged(ctx context.Context, i address.Instance) (bool, error)
 	return o.joinedAfter(ctx, i, last)
 }
 
-// joinedAfter tells whether an agent is new since a time: it was registered later, or, where nobody has registered it, all its live
+// joinedAfter reports whether an agent is new since a time: it was registered later, or, if it is not registered, all its live
 // sessions began later.
 func (o *Service) joinedAfter(ctx context.Context, i address.Instance, last time.Time) (bool, error) {
 	reg, err := o.Registry.Registered(ctx, i)
@@ -84,7 +84,7 @@ func (o *Service) lastHalt() (time.Time, error) {
 	if err != nil || e.Count == 0 {
 		return time.Time{}, err
 	}
-	if e.Seen.IsZero() { // who has gone on since then nobody can tell
+	if e.Seen.IsZero() { // it is unknown which agents have gone on since then
 		return e.Seen, errUnknownHalt
 	}
 	return e.Seen, nil

@@ -1,7 +1,7 @@
 // Package mail is the verbs on mail: send, reply, receive, acknowledge.
 //
-// It promises an honest word for each recipient. A send that returned *delivered* or *deposited* lies in the mailbox of the
-// instance that the receipt names, signed by the speaker, and survives a power cut; one that returned *refused* lies nowhere.
+// It returns an honest receipt for each recipient. A message that returned *delivered* or *deposited* is in the mailbox of the
+// instance that the receipt names, signed by the speaker, and survives a power cut; one that returned *refused* is not stored.
 // A message that was received is offered to one session, verified, and shown with what the verification said; it leaves the
 // mailbox only when it is acknowledged, and then into the archive.
 //
@@ -53,7 +53,8 @@ func actorOf(s *identity.Speaker) envelope.Actor {
 // settle goes on although the caller has given up: what was begun gets its word.
 func settle(ctx context.Context) context.Context { return context.WithoutCancel(ctx) }
 
-// Unattended is what a reader is told of a message that nobody sent by hand: neither a person at a terminal nor an agent CLI. "" for others.
+// Unattended is the text for readers of a message that was not sent by hand: neither by a person at a terminal nor by an agent
+// CLI.
 func Unattended(e *envelope.Envelope) string {
 	switch {
 	case e.Via() != identity.Unattended:

@@ -8,8 +8,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Withholds says why the user's policy, or that its sender is gone, does not let a message through that was found by other ways than Receive, "" when it
-// does. What lies in an outbox is the agent's own.
+// Withholds says why the user's policy, or that its sender is gone, does not let a message through that was found by other ways
+// than Receive, "" when it does. The messages in an outbox are the agent's own.
 func (o *Service) Withholds(item *Item) string {
 	if item.Key.Kind == store.Outbox {
 		return ""
@@ -17,8 +17,8 @@ func (o *Service) Withholds(item *Item) string {
 	return o.Policy.refuses(item.Envelope.Actor.Instance, &item.Verdict)
 }
 
-// refuses says why the policy does not let a message through, "" when it does. No policy lets through what is in the name of
-// somebody who was taken out of service.
+// refuses says why the policy does not let a message through, "" when it does. No policy lets through a message in the name of
+// a retired agent.
 func (p *Policy) refuses(from address.Instance, v *trust.Verdict) string {
 	switch {
 	case v.Gone:
@@ -35,8 +35,8 @@ func (p *Policy) refuses(from address.Instance, v *trust.Verdict) string {
 	return ""
 }
 
-// matches tells whether an instance is meant by one of the patterns: a full id, a channel host:label, or host:*.
-// A subagent is meant by what means its parent.
+// matches reports whether one of the patterns covers an instance: a full id, a channel host:label, or host:*. A pattern that
+// covers a parent covers its subagents.
 func matches(patterns []string, who address.Instance) bool {
 	id, _, _ := strings.Cut(string(who.Canonical()), "~")
 	full := string(who.Canonical())

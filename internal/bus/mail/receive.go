@@ -35,7 +35,7 @@ type Taken struct {
 	Left    int     // unread ones that the limit left
 	More    bool    // there may be more of these than Left says, because the mailbox is too large to look at all
 	Held    []Item  // quarantined now, because the policy does not let them through
-	Strange []error // files in the mailbox that are no messages; they stay where they are
+	Strange []error // files in the mailbox that are not messages; they stay where they are
 }
 
 // Receive offers the reader what was not shown yet, oldest first, at most limit (0: all). What it returns is claimed: no
@@ -44,14 +44,15 @@ func (o *Service) Receive(ctx context.Context, r Reader, limit int) (*Taken, err
 	return o.ReceiveWhile(ctx, r, limit, func(*Item) bool { return true })
 }
 
-// ReceiveWhile is Receive for who can show only so much at a time: room is asked for each message, oldest first, and after
-// the first one that it turns down all others are left unclaimed, too.
+// ReceiveWhile is Receive for callers that can show only so much at a time: room is asked for each message, oldest first, and
+// after the first one that it turns down all others are left unclaimed, too.
 func (o *Service) ReceiveWhile(ctx context.Context, r Reader, limit int, room func(*Item) bool) (*Taken, error) {
 	return o.ReceiveSome(ctx, r, limit, func(*mailbox.Message) bool { return true }, room)
 }
 
-// ReceiveSome is ReceiveWhile for who wants only some messages: wants is asked about each, in brief and with its state, oldest
-// first, before it is read and also after one that there was no room for. What is not wanted is left as if it was not there.
+// ReceiveSome is ReceiveWhile for callers that want only some messages: wants is asked about each, in brief and with its state,
+// oldest first, before it is read and also after one that there was no room for. Messages that wants turns down are left as if
+// they were not there.
 func (o *Service) ReceiveSome(ctx context.Context, r Reader, limit int, wants func(*mailbox.Message) bool, room func(*Item) bool) (*Taken, error) {
 	if err := o.Halted("receive as " + string(r.Instance)); err != nil {
 		return nil, err
@@ -166,7 +167,7 @@ func older(a, b *mailbox.Message) int {
 }
 
 // Shown records that the reader has what Receive or Answer gave out, and pins the key of each sender who was met for the first
-// time. It is not done before: a key that nobody was told of must not be an old acquaintance the next time.
+// time. It is not done before: a key that the reader has not seen must not count as known the next time.
 func (o *Service) Shown(ctx context.Context, r Reader, t *Taken) error {
 	prints := make([]Print, len(t.Items))
 	for n := range t.Items {
@@ -179,7 +180,7 @@ func (o *Service) Shown(ctx context.Context, r Reader, t *Taken) error {
 type Print struct {
 	ID    string
 	From  address.Instance
-	First signature.Public // the key of a first contact, which the reader was told of; else zero
+	First signature.Public // the key of a first contact, which the reader was shown; else zero
 }
 
 // Print is what has to be remembered of an item.
@@ -191,7 +192,7 @@ func (i *Item) Print() Print {
 	return p
 }
 
-// Proven is Shown for who comes to know of it later, in another process.
+// Proven records a delivery that another process confirmed later.
 func (o *Service) Proven(ctx context.Context, r Reader, prints []Print) error {
 	var errs []error
 	var first []trust.Contact
@@ -208,7 +209,7 @@ func (o *Service) Proven(ctx context.Context, r Reader, prints []Print) error {
 	return errors.Join(append(errs, o.Mail.StepAll(settle(ctx), r.Instance, marks))...)
 }
 
-// Pushed records that a reader was told of messages, and in which way (see mailbox.ResultStop).
+// Pushed records that a reader was notified of messages, and in which way (see mailbox.ResultStop).
 func (o *Service) Pushed(ctx context.Context, r Reader, ids []string, way string) error {
 	marks := make([]mailbox.Mark, len(ids))
 	for n, id := range ids {
@@ -226,8 +227,8 @@ func (o *Service) GiveBack(ctx context.Context, r Reader, ids []string) error {
 	return o.Mail.StepAll(settle(ctx), r.Instance, marks)
 }
 
-// Judge says what the signatures of a message are worth to this user, and whether it is addressed to the reader; "": nobody in
-// particular reads it.
+// Judge returns the verdict on the signatures of a message, and whether it is addressed to the reader; "": there is no
+// particular reader.
 func (o *Service) Judge(ctx context.Context, reader address.Instance, e *envelope.Envelope) (v trust.Verdict, err error) {
 	j := judge{o: o, reader: reader}
 	return j.verdict(ctx, e)
@@ -353,7 +354,7 @@ func (o *Service) Ack(ctx context.Context, r Reader, ids []string) (acked []stri
 	return acked, errors.Join(errs...)
 }
 
-// AckShown takes everything that this instance was shown; what nobody has seen stays.
+// AckShown acknowledges everything that this instance was shown; unseen messages stay.
 func (o *Service) AckShown(ctx context.Context, r Reader) ([]string, error) {
 	if err := o.Halted("acknowledge as " + string(r.Instance)); err != nil {
 		return nil, err

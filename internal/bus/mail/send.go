@@ -59,10 +59,10 @@ type Draft struct {
 type Receipt struct {
 	Outcome    Outcome
 	Asked      address.Instance // as the sender wrote it
-	To         address.Instance // whose mailbox it lies in
+	To         address.Instance // owner of the mailbox that has it
 	ID, Thread string
 	Live       int       // sessions of To that were fresh
-	Stored     time.Time // when it was durable, as it stands in the trail; zero when it was refused, or nobody knows
+	Stored     time.Time // when it was durable, as recorded in the trail; zero when it was refused, or that is unknown
 	Signed     bool
 	Decision   members.Decision
 	Away       string  // the endpoint of a reader on another machine; "": the reader's mailbox is here
@@ -113,10 +113,10 @@ type piece struct {
 	now    time.Time
 	raw    []byte
 	fit    mailbox.Fit
-	key    *signature.Private // who signs with it; nil: nobody does
+	key    *signature.Private // the signer; nil: it is unsigned
 	keyErr error              // why there is none
 	minted bool               // the id is ours, and another one will do as well
-	whole  bool               // the envelope was written by somebody else
+	whole  bool               // the envelope was written by another process
 	err    error
 }
 
@@ -193,7 +193,7 @@ func (c *counter) put(ctx context.Context, l *Draft, p *piece) (Receipt, []byte,
 	case p.err != nil:
 		p.r.Err = p.err
 		return p.r, nil, p.err
-	case put.Already && p.r.Away == "": // what was refused by another machine and is sent again still lies in the queue
+	case put.Already && p.r.Away == "": // a message that another machine refused is still in the queue when it is sent again
 		p.r.Outcome = Already
 		return p.r, p.raw, nil
 	case p.r.Away != "":
@@ -233,7 +233,7 @@ func (c *counter) standing(ctx context.Context, l *Draft) error {
 	return nil
 }
 
-// address finds out whose mailbox is meant.
+// address finds out which mailbox an address names.
 func (c *counter) address(ctx context.Context, l *Draft, r *Receipt) error {
 	found, known := c.found[l.To]
 	if !known {
@@ -279,7 +279,7 @@ func (c *counter) address(ctx context.Context, l *Draft, r *Receipt) error {
 	return c.away(l, r, found.Away)
 }
 
-// A RefusedError is an address that means nobody, or several.
+// A RefusedError is an address that names no agent, or several.
 type RefusedError struct {
 	To address.Instance
 	members.Decision
@@ -323,7 +323,7 @@ func (p *piece) write(l *Draft) error {
 	return err
 }
 
-// complete is write for an envelope that was written by somebody else.
+// complete is write for an envelope that the caller has written.
 func (p *piece) complete(l *Draft) error {
 	raw, err := envelope.Fill(l.Raw, actorOf(l.From), p.now)
 	if err != nil {
@@ -336,7 +336,7 @@ func (p *piece) complete(l *Draft) error {
 	p.raw, p.r.ID, p.r.Thread = raw, e.ID, e.ThreadID
 	switch {
 	case signed(raw):
-		p.r.Signed = true // by whoever wrote it
+		p.r.Signed = true // by the process that wrote it
 	case p.key != nil:
 		p.r.Signed = true
 		p.raw, err = envelope.Sign(raw, l.From.Instance, p.key)

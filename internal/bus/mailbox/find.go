@@ -12,15 +12,15 @@ import (
 	"tutti/internal/store"
 )
 
-// A held document is one copy of a message that somebody asked for.
+// A held document is one copy of a requested message.
 type held struct {
 	*Message
 	rev    store.Rev
 	source Source
 }
 
-// named returns the document that lies under the name of an id in one folder, if it is the message of that id: another id
-// may have the same name. What lies there and is no message is an UnfitError.
+// named returns the document under the name of an id in one folder, if it is the message of that id: another id may have the
+// same name. A document there that is not a message is an UnfitError.
 func (m *Mailbox) named(ctx context.Context, kind store.Kind, s Source, id string) (*held, error) {
 	k := store.Key{Kind: kind, Owner: s.Owner, Name: address.Segment(id)}
 	if k.Check() != nil {
@@ -62,8 +62,8 @@ func (m *Mailbox) scan(ctx context.Context, kind store.Kind, s Source, id string
 }
 
 // first finds a message in the first folder that has it: by name in any folder of all kinds, else by content, so that a file of
-// another name never stands for what lies under the name of the id. The answer to what lies under its name and cannot be
-// read is that error, unless a good copy is found.
+// another name never replaces the file under the name of the id. If the file under its name cannot be read, it returns that
+// error, unless a good copy is found.
 func (m *Mailbox) first(ctx context.Context, sources []Source, id string, kinds ...store.Kind) (*held, error) {
 	miss := error(ErrNoMessage)
 	for _, kind := range kinds {
@@ -86,7 +86,8 @@ func (m *Mailbox) first(ctx context.Context, sources []Source, id string, kinds 
 	return nil, miss
 }
 
-// byName finds what lies under the name of an id. What cannot be read is an UnfitError when no other folder has a good one.
+// byName finds the document under the name of an id. A document that cannot be read is an UnfitError when no other folder has a
+// good one.
 func (m *Mailbox) byName(ctx context.Context, kind store.Kind, sources []Source, id string) (*held, error) {
 	miss := error(ErrNoMessage)
 	for _, s := range sources {

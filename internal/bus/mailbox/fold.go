@@ -11,7 +11,7 @@ import (
 	"tutti/internal/store"
 )
 
-// A fold is the states of the messages that somebody asks for, as far as the trail has been read.
+// A fold is the states of the requested messages, as far as the trail has been read.
 type fold struct {
 	ids    []string         // as they stand in the trail; nil where number was there before
 	number map[string]int32 // of these

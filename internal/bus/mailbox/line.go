@@ -17,7 +17,8 @@ import (
 type Line struct {
 	ID    string
 	Order int64 // see envelope.Order
-	// State is what the trail says of the message, without when it was stored; nil when that is nothing, or nobody asked.
+	// State is what the trail has about the message, without when it was stored; nil when that is nothing, or it was not
+	// requested.
 	State *State
 
 	source  *Source
@@ -118,7 +119,7 @@ func (m *Mailbox) rows(ctx context.Context, sources []Source, query store.Query,
 			}
 			got++
 			if !q.Since.IsZero() && row.Order < q.Since.UnixMilli() {
-				got = 0 // none below is wanted
+				got = 0 // none below is needed
 				break
 			}
 			l := Line{

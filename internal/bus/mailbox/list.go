@@ -101,9 +101,9 @@ func (q *Query) wants(s *State) bool {
 	return true
 }
 
-// List returns the messages of a mailbox, newest first (see envelope.Order), of equal ones by rising id. A message that
-// lies in several folders is shown once, from the first of them. Beside the list stand the errors that name the files
-// which are no messages, or have the id of another one.
+// List returns the messages of a mailbox, newest first (see envelope.Order), of equal ones by rising id. A message that is in
+// several folders is shown once, from the first of them. The errors returned beside the list name the files which are not
+// messages, or have the id of another one.
 func (m *Mailbox) List(ctx context.Context, inst address.Instance, q Query) ([]*Message, []error, error) {
 	sources, err := m.lying(ctx, inst)
 	if err != nil {
@@ -167,7 +167,7 @@ func (m *Mailbox) load(ctx context.Context, all []*Message) (out []*Message, bad
 	return out, bad, nil
 }
 
-// read reads one document. What is no message is an UnfitError.
+// read reads one document. A document that is not a message is an UnfitError.
 func (m *Mailbox) read(ctx context.Context, k store.Key) (*Message, error) {
 	msg, _, err := m.readRev(ctx, k)
 	return msg, err

@@ -8,7 +8,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Load reads the body of a message that was listed without one. ErrNoMessage: it was taken, or another message lies there now.
+// Load reads the body of a message that was listed without one. ErrNoMessage: it was taken, or its place has another message
+// now.
 func (m *Mailbox) Load(ctx context.Context, msg *Message) error {
 	if msg.Envelope != nil {
 		return nil

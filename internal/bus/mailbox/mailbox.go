@@ -2,17 +2,17 @@
 //
 // What it promises:
 //
-//   - A message that Put took lies in the mailbox and survives a power cut. Nothing that lies there is ever overwritten: the
+//   - A message that Put took is in the mailbox and survives a power cut. No message there is ever overwritten: the
 //     same bytes again are reported as there already, other bytes under a taken id are refused.
-//   - One bad file hides no other: what cannot be read, or is no message, is named beside the rest and left where it is.
+//   - One bad file hides no other: a file that cannot be read, or is not a message, is named beside the rest and left where it is.
 //   - Of many who take a message exactly one gets it. It goes to the archive, never away.
 //   - Of many readers of a mailbox exactly one is offered a message. The offer is a claim of ten minutes (see Offer).
 //
 // A mailbox is several folders of the store: see Sources. Programs of other makers write into them, in place and without a
 // lock, so a file may be empty now and whole later.
 //
-// Who may write to whom, what a signature is worth and who reads is left to the callers. They bring bytes that are complete
-// and signed, and the time. Nothing here starts a goroutine, and reading changes nothing.
+// The callers decide which agent may write to which, what a signature is worth and who reads. They bring bytes that are
+// complete and signed, and the time. Nothing here starts a goroutine, and reading changes nothing.
 package mailbox
 
 import (
@@ -36,8 +36,8 @@ type Store interface {
 
 // A Mailbox is the mail of all instances in one store. It is safe for concurrent use.
 type Mailbox struct {
-	// Live tells whether an instance has a fresh session. It decides who reads channel mail (see Sources); without it
-	// nobody does. It is set before the first call.
+	// Live tells whether an instance has a fresh session. It decides which agents read channel mail (see Sources); without it
+	// none do. It is set before the first call.
 	Live func(ctx context.Context, who address.Instance) (bool, error)
 
 	// Projection makes the rows of lists; New sets envelope.Projection. Another one has to make the same summaries, as those
@@ -85,19 +85,19 @@ type Message struct {
 	Order    int64              // see envelope.Order
 	Stored   time.Time          // arrival by the store's clock
 	Size     int64              // bytes
-	Source   string             // owner of the folder that it lies in
+	Source   string             // owner of its folder
 	Channel  bool               // it is mail for a label, not for the reader: see Sources
 	Archived bool               // it was taken before
 	State    State              // set in lists that asked for it
 }
 
-// ErrNoMessage reports an id that no message of the mailbox has, or one that somebody else took first.
+// ErrNoMessage reports an id that no message of the mailbox has, or one that another session took first.
 var ErrNoMessage = errors.New("no such message")
 
-// A TakenIDError reports an id that cannot be used because something else lies under its name. Nothing was written.
+// A TakenIDError reports an id that cannot be used because its name is taken. Nothing was written.
 type TakenIDError struct {
 	ID    string
-	Other string // id of the message that lies there; "" when what lies there is no message
+	Other string // id of the message there; "" when the file there is not a message
 	Key   store.Key
 }
 
@@ -106,7 +106,7 @@ func (e *TakenIDError) Error() string {
 	case e.Other == e.ID:
 		return fmt.Sprintf("message id %q is taken: a message of other content has it (%s)", e.ID, e.Key)
 	case e.Other == "":
-		return fmt.Sprintf("message id %q cannot be used: what lies under its name is no message (%s)", e.ID, e.Key)
+		return fmt.Sprintf("message id %q cannot be used: the file under its name is not a message (%s)", e.ID, e.Key)
 	}
 	return fmt.Sprintf("message id %q cannot be used: as a file name it is the same as %q, which is there (%s)", e.ID, e.Other, e.Key)
 }

@@ -15,7 +15,7 @@ import (
 // that is claimed is left to its reader for ten minutes, so that of several sessions of one instance, and of several
 // agents that look into one channel, one answers; after that, as long as it is not acknowledged, others may have it.
 //
-// A claim is a line that is added to the trail after all lines there were judged. Whoever finds that others were faster
+// A claim is a line that is added to the trail after all lines there were judged. A claimant that finds that others were faster
 // reads what they added and judges again; the trail is read once, however many messages are claimed.
 func (m *Mailbox) Offer(ctx context.Context, inst address.Instance, ids []string, r Reader, now time.Time) ([]string, error) {
 	if len(ids) == 0 {
@@ -50,8 +50,8 @@ func (m *Mailbox) Offer(ctx context.Context, inst address.Instance, ids []string
 	return out, err
 }
 
-// byTrail sorts messages by the trail of the folder in which they lie. One that lies nowhere is nobody's to offer. Who reads no channel
-// has one trail, and nobody looks: the caller has just listed them.
+// byTrail sorts messages by the trail of their folder. A message that is in no folder cannot be offered. For a reader of no
+// channel there is one trail, and no check: the caller has just listed them.
 func (m *Mailbox) byTrail(ctx context.Context, inst address.Instance, sources []Source, ids []string) (map[string][]string, error) {
 	trails := trailsOf(sources)
 	if len(trails) == 1 {
@@ -72,8 +72,9 @@ func (m *Mailbox) byTrail(ctx context.Context, inst address.Instance, sources []
 	return out, nil
 }
 
-// own leaves out what does not lie in the folders of the instance itself. It was listed while the channel was read as well, and somebody
-// else who reads that has taken it since, or its owner has come: a claim in the trail of the instance would be seen by neither.
+// own leaves out messages that are not in the folders of the instance itself. They were listed while the channel was read as
+// well, and another agent that reads it has taken them since, or its owner has come: a claim in the trail of the instance would
+// be seen by neither.
 func (m *Mailbox) own(ctx context.Context, inst address.Instance, sources []Source, ids []string) ([]string, error) {
 	if m.Live == nil || !inst.Perennial() || m.once != nil && !m.once.channel { // none was listed in a channel
 		return ids, nil
@@ -130,7 +131,7 @@ func (m *Mailbox) offer(ctx context.Context, name string, ids []string, r Reader
 		}
 		switch {
 		case errors.Is(aerr, store.ErrConflict):
-			end, err = m.readOn(ctx, name, end, f) // somebody else was faster: judge again
+			end, err = m.readOn(ctx, name, end, f) // another session was faster: judge again
 		case aerr != nil:
 			err = aerr
 		}

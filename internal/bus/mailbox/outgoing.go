@@ -16,7 +16,7 @@ import (
 // An Outgoing is a message that waits here for another machine.
 type Outgoing struct {
 	*Message
-	To  address.Instance // whose folder of the queue it lies in
+	To  address.Instance // owner of its folder of the queue
 	rev store.Rev
 }
 
@@ -35,7 +35,7 @@ func (m *Mailbox) Queue(ctx context.Context, to address.Instance, f Fit) (Result
 	return r, nil
 }
 
-// Outgoing returns what waits for other machines, oldest first, and what lies among it that is no message.
+// Outgoing returns the messages that wait for other machines, oldest first, and the files among them that are not messages.
 func (m *Mailbox) Outgoing(ctx context.Context) (all []*Outgoing, bad []error, err error) {
 	for owner, err := range m.s.Owners(ctx, store.Outgoing) {
 		if err != nil {
@@ -73,7 +73,7 @@ func (m *Mailbox) outgoingTo(ctx context.Context, owner string) (all []*Outgoing
 		}
 		e, perr := envelope.Parse(doc.Data)
 		if perr == nil && e.Target.Mailbox() != owner {
-			perr = errors.New("it is written to another agent than the one in whose folder it lies")
+			perr = errors.New("it is written to another agent than the owner of its folder")
 		}
 		if perr != nil {
 			bad = append(bad, &store.UnfitError{Key: entry.Key, Where: entry.Key.Path(), Why: perr.Error()})
@@ -108,7 +108,7 @@ func (m *Mailbox) Note(ctx context.Context, q *Outgoing, step Step, by, result s
 	return nil
 }
 
-// Unqueue takes a message out of the queue: it was carried, or nobody asks for it any more. The copy of its sender stays.
+// Unqueue takes a message out of the queue: it was carried, or it is no longer requested. The copy of its sender stays.
 func (m *Mailbox) Unqueue(ctx context.Context, q *Outgoing) error {
 	err := m.s.Delete(ctx, q.Key, q.rev)
 	if errors.Is(err, store.ErrNotFound) {
@@ -119,13 +119,13 @@ func (m *Mailbox) Unqueue(ctx context.Context, q *Outgoing) error {
 
 // A Way is how far a message to another machine has come.
 type Way struct {
-	Step   Step   // Queued, Carried, Returned; "": it was to nobody on another machine
+	Step   Step   // Queued, Carried, Returned; "": it had no recipient on another machine
 	Result string // why it was refused, or what has kept it here; "": nothing
 }
 
 // Way tells how far a message to another machine has come.
 func (s State) Way() Way {
-	// The sender notes that it was queued after it lies there, so that the other steps may come first.
+	// The sender notes that it was queued after it is stored, so that the other steps may come first.
 	switch {
 	case !s.Carried.IsZero():
 		return Way{Step: Carried}

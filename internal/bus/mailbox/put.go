@@ -100,7 +100,7 @@ type batch struct {
 	put map[store.Key][]byte
 }
 
-// tries is how often something is begun again that somebody else took away or changed in between.
+// tries is how often a step is begun again after another process took away or changed the file in between.
 const tries = 8
 
 // checked returns the id of a message that may be stored.

@@ -13,8 +13,8 @@ import (
 )
 
 // Read returns all messages of a mailbox in the order of the existing programs: by rising id, compared by UTF-16 units. Of
-// messages with one id the one in the first folder counts, of those that lie under its name. Beside them stand the errors
-// that name what is no message.
+// messages with one id the one in the first folder counts, of those stored under its name. The errors returned beside them name
+// the files that are not messages.
 func (m *Mailbox) Read(ctx context.Context, inst address.Instance) ([]*Message, []error, error) {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
@@ -41,7 +41,7 @@ func (m *Mailbox) ReadOutbox(ctx context.Context, inst address.Instance) ([]*Mes
 	return out, append(bad, copies...), nil
 }
 
-// fill makes an empty message that of a document, which lies in s. What is no message is an UnfitError.
+// fill makes an empty message that of a document, which is in s. A document that is not a message is an UnfitError.
 func (m *Message) fill(d *store.Doc, s *Source) error {
 	e, err := envelope.Parse(d.Data)
 	if err != nil {

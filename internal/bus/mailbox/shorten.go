@@ -27,10 +27,10 @@ type Shortened struct {
 	Bytes int64 // of these lines
 }
 
-// ShortenTrails takes out of each trail above 4 MiB the lines that are older than before and whose message lies in no mailbox
-// and no quarantine any more: what became of these can only be asked of the archive. Lines of younger messages, lines that
-// say that work was set going again, and what is no line of a trail stay. before is at least 30 days ago, or that is taken.
-// dry: nothing is changed. errors.ErrUnsupported: the store cannot.
+// ShortenTrails takes out of each trail above 4 MiB the lines that are older than before and whose message is no longer in any
+// mailbox or quarantine: only the archive knows about these. Lines of younger messages, lines that record that work was
+// resumed, and lines that do not belong to a trail stay. before is at least 30 days ago, or that is taken. dry: nothing is
+// changed. errors.ErrUnsupported: the store cannot.
 func (m *Mailbox) ShortenTrails(ctx context.Context, before, now time.Time, dry bool) ([]Shortened, error) {
 	s, ok := m.s.(store.Shrinker)
 	if !ok {
@@ -44,7 +44,7 @@ func (m *Mailbox) ShortenTrails(ctx context.Context, before, now time.Time, dry 
 		return nil, fmt.Errorf("shorten trails: %w", err)
 	}
 	var done []Shortened
-	var there map[string]bool // ids of what lies in a mailbox, once they are needed
+	var there map[string]bool // ids of the messages in a mailbox, once they are needed
 	for _, name := range names {
 		big, err := m.longer(ctx, name, ShortenFrom)
 		if err == nil && big && there == nil {
@@ -138,8 +138,8 @@ func (m *Mailbox) longer(ctx context.Context, name string, limit int64) (bool, e
 	return false, nil
 }
 
-// present returns the ids of all that lies in any mailbox or quarantine, as trails have them. Several folders have one trail,
-// and a message may lie under another name than its own, so all are read.
+// present returns the ids of all messages in any mailbox or quarantine, as trails have them. Several folders have one trail,
+// and a message may be stored under another name than its own, so all are read.
 func (m *Mailbox) present(ctx context.Context) (map[string]bool, error) {
 	there := map[string]bool{}
 	for _, kind := range [...]store.Kind{store.Inbox, store.Quarantine} {

@@ -8,16 +8,16 @@ import (
 	"tutti/internal/store"
 )
 
-// Whoever can write into a folder can put a file there that has the id of a message of somebody else. Two files cannot have
-// one name, though, so the one that lies under the name of the id is the message, and another is one only where there is
-// none such: programs of other makers may name their files as they like.
+// Anyone who can write into a folder can put a file there that has the id of another agent's message. Two files cannot have one
+// name, though, so the one under the name of the id is the message, and another one counts only if there is none: other
+// programs may name their files as they like.
 
-// own tells whether a message lies under the name of its id.
+// own reports whether a message is stored under the name of its id.
 func own(id string, k store.Key) bool { return k.Name == address.Segment(id) }
 
-// single chooses of the messages with one id the first one that lies under its name, or else the first. of tells id and place
-// of each of n, chosen is where the one of an id stands, lost are all others: nil when there are none. The errors name the
-// files of a mailbox that have an id of a message which lies under its name; in the archive there are some of our own making.
+// single chooses of the messages with one id the first one that is stored under its name, or else the first. of tells id and
+// place of each of n, chosen is the place of the one of an id, lost are all others: nil when there are none. The errors name
+// the files of a mailbox that have an id of a message stored under its name; in the archive there are some of our own making.
 func single(n int, of func(i int) (id string, k store.Key)) (chosen map[string]int32, lost map[int]bool, bad []error) {
 	chosen = make(map[string]int32, n)
 	for i := range n {
@@ -67,11 +67,12 @@ func singles(all []*Message) ([]*Message, []error) {
 func copied(id string, k store.Key) error {
 	return &store.UnfitError{
 		Key: k, Where: k.String(),
-		Why: "has the id " + id + ", but another message lies under the name of that id",
+		Why: "has the id " + id + ", but another message is stored under the name of that id",
 	}
 }
 
-// settle drops from a part of a mailbox the files that have the id of a message which lies under its name outside of that part.
+// settle drops from a part of a mailbox the files that have the id of a message which is stored under its name outside of that
+// part.
 func (m *Mailbox) settle(ctx context.Context, sources []Source, part []Line) ([]Line, []error, error) {
 	kept := part[:0]
 	var bad []error

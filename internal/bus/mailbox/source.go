@@ -17,18 +17,18 @@ import (
 type Source struct {
 	Owner   string // part of keys in the store
 	Trail   string // name of the trail in which claims on its mail stand
-	Channel bool   // read only because nobody else is there to
+	Channel bool   // read only because no other agent is there to
 }
 
 // Sources returns the folders that make up the mailbox of an instance, in the order in which they are asked: that of its
 // canonical address, that of the address as it is spelled (older programs put mail there), then the same two for each alias
 // that it owns. Mail is only ever put into the first.
 //
-// An alias is owned by the agent that is called so, and where none is, by the instance that claimed it first, whether that one
-// is alive or not: existing programs know only the second half.
-// Mail for a channel would thus wait for ever when its owner never returns, or when nobody ever claimed it. So a live
-// instance also reads the channel of its own host and label as long as no owner of that is live: those are the last ones.
-// The claims stand in the trail of the channel, so the owner who returns is not offered what somebody else has in hand.
+// The agent whose name it is owns an alias; if there is none, the instance that claimed it first does, whether it is alive or
+// not: existing programs know only the second half. Mail for a channel would thus wait for ever if its owner never returns, or
+// if it was never claimed. So a live instance also reads the channel of its own host and label as long as no owner of that is
+// live: those are the last ones. The claims are in the trail of the channel, so an owner that returns is not offered messages
+// that another agent has taken.
 func (m *Mailbox) Sources(ctx context.Context, inst address.Instance) ([]Source, error) {
 	return m.sources(ctx, inst, true)
 }
@@ -120,8 +120,8 @@ func (m *Mailbox) channel(ctx context.Context, inst address.Instance) ([]string,
 	return spellings, nil
 }
 
-// lying is Sources without those folders of the channel in which nothing lies, which is nearly always. Then nobody has to find out
-// who is live, which is half the work of a list that is empty.
+// lying is Sources without the empty folders of the channel, which are nearly always all of them. Then there is no need to find
+// out which agents are live, which is half the work of a list that is empty.
 func (m *Mailbox) lying(ctx context.Context, inst address.Instance) ([]Source, error) {
 	if there, err := m.inChannel(ctx, inst); err != nil || there {
 		return m.sources(ctx, inst, true)
@@ -129,7 +129,7 @@ func (m *Mailbox) lying(ctx context.Context, inst address.Instance) ([]Source, e
 	return m.sources(ctx, inst, false)
 }
 
-// inChannel tells whether anything lies in a folder of an instance's channel.
+// inChannel reports whether a folder of an instance's channel has any message.
 func (m *Mailbox) inChannel(ctx context.Context, inst address.Instance) (bool, error) {
 	if m.Live == nil || !inst.Perennial() || address.Check(string(inst)) != nil {
 		return false, nil
@@ -184,7 +184,7 @@ func parseClaim(line []byte) (claim, error) {
 	legacy, ok2 := canonjson.String(v[1])
 	at, ok3 := canonjson.String(v[2])
 	if !ok1 || !ok2 || !ok3 || inst == "" || address.Check(legacy) != nil {
-		return claim{}, fmt.Errorf("is no alias")
+		return claim{}, fmt.Errorf("is not an alias")
 	}
 	if whose, _, _ := strings.Cut(legacy, "~"); address.Instance(whose).Perennial() {
 		return claim{}, fmt.Errorf("gives away the mailbox of an agent")
@@ -240,7 +240,7 @@ func (m *Mailbox) claims(ctx context.Context, key string) ([]claim, error) {
 	return out, nil
 }
 
-// Aliases returns the aliases that an instance has ever claimed, whoever reads their mail now.
+// Aliases returns the aliases that an instance has ever claimed, even if another agent reads their mail now.
 func (m *Mailbox) Aliases(ctx context.Context, inst address.Instance) (all []string, err error) {
 	mine, err := m.claims(ctx, byInstance+string(inst.Canonical()))
 	for _, c := range mine {
@@ -249,7 +249,7 @@ func (m *Mailbox) Aliases(ctx context.Context, inst address.Instance) (all []str
 	return all, err
 }
 
-// Claimed tells whether an address is an alias that somebody has claimed, in any spelling.
+// Claimed reports whether an address is a claimed alias, in any spelling.
 func (m *Mailbox) Claimed(ctx context.Context, alias address.Instance) (bool, error) {
 	owner, err := m.Owner(ctx, alias)
 	return owner != "", err

@@ -15,8 +15,8 @@ import (
 )
 
 // Take moves a message from the mailbox to the archive and returns it, from the first folder that has it; copies in other
-// folders, or under other names, go with it. Of many who take one message exactly one gets it; the others, and whoever asks
-// for what is not there, get ErrNoMessage.
+// folders, or under other names, go with it. If several callers take one message exactly one gets it; the others, and callers
+// that ask for a message that is not there, get ErrNoMessage.
 func (m *Mailbox) Take(ctx context.Context, inst address.Instance, id string) (*Message, error) {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
@@ -30,8 +30,7 @@ func (m *Mailbox) Take(ctx context.Context, inst address.Instance, id string) (*
 	return msg, nil
 }
 
-// Quarantine moves a message of the mailbox to where nobody reads it by accident, and notes the reason in the trail. It is
-// how mail that may not be shown, or whose mailbox is removed, is kept.
+// Quarantine moves a message of the mailbox to where no agent reads it by accident, and notes the reason in the trail.
 func (m *Mailbox) Quarantine(ctx context.Context, inst address.Instance, id, why string, now time.Time) error {
 	sources, err := m.Sources(ctx, inst)
 	if err != nil {
@@ -57,7 +56,7 @@ func (m *Mailbox) Quarantine(ctx context.Context, inst address.Instance, id, why
 // quarantined begins the result of the step that a quarantine leaves.
 const quarantined = "quarantined: "
 
-// A Quarantined message lies in quarantine.
+// A Quarantined message is in quarantine.
 type Quarantined struct {
 	*Message
 	Why string    // "" when the trail does not know
@@ -105,11 +104,11 @@ func toQuarantine(k store.Key) store.Key {
 }
 
 // remove moves all copies of a message away. All callers go through the copies in one order: by name in each folder, then by
-// content in those that had it not by name. The one who moves the first copy has the message. Whoever moves only a later one
-// finds that the first has gone before, because it is where removed ones go, and has nothing.
+// content in those that had it not by name. The one who moves the first copy has the message. A caller that moves only a later
+// one finds that the first has gone before, because it is in the place of removed ones, and has nothing.
 //
-// In a folder where the message lies under its own name nobody looks for a second copy: that costs a look at each file, and a
-// copy that stays is marked as taken in the trail.
+// In a folder where the message has its own name no second copy is searched for: that costs a look at each file, and a copy
+// that stays is marked as taken in the trail.
 func (m *Mailbox) remove(ctx context.Context, sources []Source, id string, to place) (*Message, error) {
 	var got *Message
 	miss := error(ErrNoMessage)
@@ -179,7 +178,7 @@ func noneIf(yes bool) error {
 	return nil
 }
 
-// goneBefore tells whether a copy that comes before the one we moved was moved by somebody else.
+// goneBefore reports whether another process moved a copy that comes before the one we moved.
 func (m *Mailbox) goneBefore(ctx context.Context, sources []Source, got *Message, to place, moved map[store.Key]bool, scanned bool) (bool, error) {
 	for _, s := range sources {
 		k := to(store.Key{Kind: store.Inbox, Owner: s.Owner, Name: address.Segment(got.ID)})
@@ -218,7 +217,7 @@ func (m *Mailbox) goneBefore(ctx context.Context, sources []Source, got *Message
 	return false, nil
 }
 
-// away moves one document if it is the message of that id. ErrNoMessage: it is not, or somebody else was faster.
+// away moves one document if it is the message of that id. ErrNoMessage: it is not, or another process was faster.
 func (m *Mailbox) away(ctx context.Context, k store.Key, s Source, id string, to place) (*held, error) {
 	if k.Check() != nil {
 		return nil, ErrNoMessage
@@ -241,7 +240,7 @@ func (m *Mailbox) away(ctx context.Context, k store.Key, s Source, id string, to
 			return nil, err
 		}
 	}
-	return nil, store.ErrConflict // somebody rewrites it all the time
+	return nil, store.ErrConflict // another program rewrites it all the time
 }
 
 // moveTwin removes a message whose place is taken: it was put again, by a program that does not know the archive, after it

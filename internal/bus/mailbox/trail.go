@@ -15,13 +15,13 @@ import (
 	"tutti/internal/store"
 )
 
-// A Step is what became of a message, as it stands in the trail.
+// A Step is one step of a message, as recorded in the trail.
 type Step string
 
 // The steps.
 const (
-	Stored  Step = "stored"  // it lies in the mailbox
-	Pushed  Step = "pushed"  // a session was told that it is there
+	Stored  Step = "stored"  // it is in the mailbox
+	Pushed  Step = "pushed"  // a session was notified that it is there
 	Offered Step = "offered" // a reader has claimed it and is about to show it
 	Shown   Step = "shown"   // it is proven that the reader has it
 	Taken   Step = "taken"   // it was acknowledged
@@ -55,14 +55,14 @@ type Mark struct {
 	Step    Step
 	At      time.Time
 	By      string // who did it: an instance
-	Session string // "" for a command that is no session's
+	Session string // "" for a command without a session
 	Result  string // a few words; cut to 300 bytes
 }
 
 // A Reader is one session of an instance, or one command.
 type Reader struct {
 	By      address.Instance
-	Session string // "": a command of its own, which nobody continues
+	Session string // "": a command of its own, which no other continues
 }
 
 // A State is what the trail says of one message. Times are zero for what never happened, and those of the last time
@@ -83,8 +83,7 @@ type State struct {
 // Seen tells whether any reader has the message.
 func (s State) Seen() bool { return !s.Shown.IsZero() || !s.Taken.IsZero() }
 
-// SeenBy tells whether a reader of that instance has the message, or somebody has acknowledged it. Mail of a channel may be
-// with another agent.
+// SeenBy reports whether a reader of that instance has the message, or an agent has acknowledged it.
 func (s State) SeenBy(inst address.Instance) bool {
 	return !s.Taken.IsZero() || slices.ContainsFunc(s.readers, func(r Reader) bool { return r.By == inst.Canonical() })
 }
@@ -96,23 +95,23 @@ func (r Reader) canonical() Reader { return Reader{r.By.Canonical(), r.Session} 
 
 // Terms of a claim.
 const (
-	// ClaimFor is how long a message that was offered and not acknowledged is left to whom it was offered.
+	// ClaimFor is how long a message that was offered and not acknowledged is reserved for the session that it was offered to.
 	ClaimFor = 10 * time.Minute
 	// AgainAfter is when a session is offered again what it was offered and what never was proven to have reached it. Two
 	// programs of one session that look at the same time are a second apart, not more.
 	AgainAfter = 30 * time.Second
 )
 
-// Free tells whether a reader may be offered the message: nobody has acknowledged it, this reader was not shown it, and
-// nobody else was offered it in the last ten minutes. A command without a session cannot come back for what it was offered.
+// Free reports whether a reader may be offered the message: it is not acknowledged, this reader was not shown it, and no other
+// reader was offered it in the last ten minutes.
 func (s State) Free(r Reader, now time.Time) bool {
 	at, ever := s.FreeAt(r)
-	// A time that lies in the future by more than that is no claim: it would hold the message back for ever.
+	// A time more than that in the future is not a claim: it would hold the message back for ever.
 	return ever && (!now.Before(at) || at.Sub(now) >= 2*s.term(r))
 }
 
-// FreeAt is when the claim on a message lapses for a reader; zero: nobody has claimed it. ever is false where the reader will not be
-// offered it.
+// FreeAt is when the claim on a message lapses for a reader; zero: it is not claimed. ever is false where the reader will not
+// be offered it.
 func (s State) FreeAt(r Reader) (at time.Time, ever bool) {
 	if !s.Taken.IsZero() || s.shownTo(r) {
 		return at, false
@@ -184,8 +183,7 @@ const (
 	timeLayout = "2006-01-02T15:04:05.000Z"
 )
 
-// trailID is the id as it stands in the trail. Ids of ours have at most 200 bytes; what only another program writes, a longer
-// one, one that grows by its escapes, or an empty one, stands there as a hash, because a line has at most 1 KiB and names a message.
+// trailID is the id as written in the trail.
 func trailID(id string) string {
 	const longest, escape = 256, 6
 	var buf [longest + 2]byte
@@ -215,7 +213,7 @@ func (m *Mark) line() []byte {
 	return o.End()
 }
 
-var errNoMark = errors.New("is no line of a trail")
+var errNoMark = errors.New("is not a line of a trail")
 
 var trailProjection = store.Projection{Name: "trail", Version: 1, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 	id, ok := canonjson.Get(line, "id")

@@ -30,8 +30,8 @@ type Found struct {
 	// Live is how many fresh sessions have exactly this address, in any spelling. For a channel it is 0 even when
 	// LiveCandidate answers to it.
 	Live int
-	// Unknown: the address is a full id, or a subagent of one, that no registration and no session has. Nobody is known
-	// to read what is put there.
+	// Unknown: the address is a full id, or a subagent of one, that no registration and no session has. No agent is known to
+	// read mail put there.
 	Unknown bool
 	// Away: no session of it is here, and its registration, or what another bus shows of it, says that it is on another machine.
 	// An agent of this bus may be registered with an endpoint, too: who has its private key knows.
@@ -79,7 +79,7 @@ func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found
 	there = slices.DeleteFunc(there, func(s *presence.Session) bool { return left(gone, s.Instance) })
 	var registered []address.Instance
 	if slices.ContainsFunc(there, func(s *presence.Session) bool { return s.MirroredAt == "" }) { // the registry changes nothing
-		// What another bus shows under the label of somebody here makes no two of whom mail could be for.
+		// A session that another bus shows under the label of an agent of this bus does not make a second possible recipient.
 		there = slices.DeleteFunc(there, func(s *presence.Session) bool { return s.MirroredAt != "" })
 	} else if there, registered, err = b.dormant(ctx, target, there, gone); err != nil {
 		return f, err
@@ -95,8 +95,8 @@ func (b *Book) resolve(ctx context.Context, target string, now time.Time) (Found
 	return f, nil
 }
 
-// dormant returns who is registered under a channel where nobody is live here, and which of the sessions that another bus shows count:
-// where somebody is registered here, only those of the same agents. The label is theirs, also while they are away.
+// dormant returns the agents registered under a channel where none is live here, and which of the sessions that another bus
+// shows count: if agents are registered here, only those of the same agents. The label is theirs, also while they are away.
 func (b *Book) dormant(ctx context.Context, channel string, shown []*presence.Session, gone map[address.Instance]registry.Tombstone) ([]*presence.Session, []address.Instance, error) {
 	own, mirrored, err := b.Registry.Under(ctx, channel)
 	if err != nil {
@@ -122,7 +122,7 @@ func left(gone map[address.Instance]registry.Tombstone, i address.Instance) bool
 	return itself || above
 }
 
-// refused is the answer for somebody who was taken out of service. Any other error stays one.
+// refused is the answer for a retired agent.
 func refused(f Found, err error) (Found, error) {
 	gone, ok := errors.AsType[*registry.GoneError](err)
 	if !ok {
@@ -153,12 +153,12 @@ func (b *Book) one(ctx context.Context, f Found, i address.Instance, now time.Ti
 	return f, err
 }
 
-// registered returns the registration that has the id, and whether there is one. A subagent is known by its parent: it is registered
-// only where somebody made it so.
+// registered returns the registration that has the id, and whether there is one. A subagent is known by its parent: it is
+// registered only if that was done explicitly.
 func (b *Book) registered(ctx context.Context, i address.Instance) (*registry.Registration, bool, error) {
 	if parent, _, ok := strings.Cut(string(i), "~"); ok {
 		i = address.Instance(parent)
-		if !i.Perennial() { // host:label~name is read by whoever works under the label
+		if !i.Perennial() { // host:label~name is read by the agent that works under the label
 			of, err := b.Registry.Channel(ctx, parent)
 			return nil, len(of) > 0, err
 		}

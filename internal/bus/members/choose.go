@@ -105,7 +105,7 @@ func ambiguous(all []address.Instance, have string) Decision {
 	}
 }
 
-// contains reports whether dir is the folder or lies below it.
+// contains reports whether dir is the folder or is below it.
 func contains(folder, dir string) bool {
 	return folder != "" && dir != "" && (dir == folder || strings.HasPrefix(dir, strings.TrimSuffix(folder, "/")+"/"))
 }

@@ -1,8 +1,8 @@
 // Package members is the address book: which mailbox an address means, and who is there to be written to.
 //
-// [Resolve] is the rule that every message passes before it is sent, a pure function of the address and of who is live and
-// registered under its channel. [Book] asks registry and presence for just what one address needs, so that the cost of a
-// send does not grow with the number of agents. Neither ever changes where a message goes: they say what is there, and
+// [Resolve] is the rule that every message passes before it is sent, a pure function of the address and of the agents that are
+// live and registered under its channel. [Book] asks registry and presence for just what one address needs, so that the cost of
+// a send does not grow with the number of agents. Neither ever changes where a message goes: they say what is there, and
 // package mail decides.
 //
 // Not live means that no push reaches the agent now. It does not mean idle: an agent that works without a session reads as
@@ -21,10 +21,10 @@ type Kind string
 
 // The kinds.
 const (
-	Deliver        Kind = "deliver"         // the address names one mailbox, whoever is there
+	Deliver        Kind = "deliver"         // the address names one mailbox, whichever agents are there
 	DeliverHint    Kind = "deliver-hint"    // a channel with exactly one live agent
 	DeliverDormant Kind = "deliver-dormant" // a channel whose agents are registered, none of them live
-	Refuse         Kind = "refuse"          // the address means nobody, or several
+	Refuse         Kind = "refuse"          // the address names no agent, or several
 )
 
 // A Why is the reason of a refusal. The first three words stand in the output of existing programs.
@@ -32,10 +32,10 @@ type Why string
 
 // The reasons.
 const (
-	Malformed        Why = "malformed"          // the third part is no uuid
+	Malformed        Why = "malformed"          // the third part is not a uuid
 	Ambiguous        Why = "ambiguous"          // several live agents answer to the channel
 	Phantom          Why = "phantom"            // neither presence nor registry knows the channel
-	NotHostQualified Why = "not-host-qualified" // nobody can tell at which host the label is
+	NotHostQualified Why = "not-host-qualified" // the host of the label is unknown
 	Gone             Why = "gone"               // the agent was offboarded, or the subagent revoked
 )
 

@@ -12,7 +12,7 @@ import (
 	"tutti/internal/store"
 )
 
-// A Look is what the index said of all sessions at one moment: several questions can be asked of it for the price of one.
+// A Look is the state of all sessions in the index at one moment: callers can ask several questions for the price of one.
 type Look struct {
 	p    *Presence
 	rows []store.Row
@@ -32,8 +32,8 @@ func (p *Presence) Look(ctx context.Context) (*Look, error) {
 	return l, nil
 }
 
-// A Workspaces is a set of workspaces: those with one of the ids, and those that are one folder. Ids are in canonical form; an empty path is
-// no folder.
+// A Workspaces is a set of workspaces: those with one of the ids, and those that are one folder. Ids are in canonical form; an
+// empty path is not a folder.
 type Workspaces struct {
 	IDs  []string
 	Path string
@@ -115,9 +115,9 @@ func (l *Look) read(ctx context.Context, keys []string, wanted func(*Session) bo
 	return found, nil
 }
 
-// moved takes the record of a session away that its agent opens again in another folder, so that the index, which believes a record as
-// long as it is there, asks anew. Whoever else keeps an index and did not look in between goes on finding it in its former folder until
-// the record is gone; nobody finds it where it is not, as records are asked again.
+// moved takes the record of a session away that its agent opens again in another folder, so that the index, which believes a
+// record as long as it is there, asks anew. Another program that keeps an index and did not look in between goes on finding it
+// in its former folder until the record is gone; no program finds it where it is not, as records are read again.
 func (p *Presence) moved(ctx context.Context, old *Session) error {
 	if err := p.docs.Delete(ctx, old.key, old.rev); err != nil {
 		return err

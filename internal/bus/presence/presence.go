@@ -1,15 +1,16 @@
 // Package presence knows which sessions of which agents are there now.
 //
 // A session is one record that its owner writes again every [Heartbeat]; a record older than [Expiry] counts for nothing.
-// Existing programs delete every record that they do not understand, whoever wrote it, whenever they list. So what is written
-// here always passes their guard ([Check]): new things go into members that the guard does not know, and those that
-// others wrote are kept. A session that somebody swept is made again by its owner's next heartbeat.
+// Existing programs delete every record that they do not understand, no matter which program wrote it, whenever they list. So
+// everything written here always passes their guard ([Check]): new things go into members that the guard does not know, and
+// those that others wrote are kept. The next heartbeat of its owner restores a session that was swept.
 //
 // Nothing is deleted by reading. [Presence.Sweep] takes away what is certainly dead, and only that: what cannot be parsed may
 // come from a newer program.
 //
 // That an agent has no fresh session says that it cannot be reached now. It does not say that it is idle: an agent that runs
-// without a session works and is not seen here. Nobody is to be started, replaced or sent something twice on this fact alone.
+// without a session works and is not seen here. This fact alone is not a reason to start or replace an agent, or to send it
+// something twice.
 //
 // Questions about one agent or channel read the records of these only; which they are is kept by the store's index, as it
 // never changes during a session. A Presence is safe for concurrent use, and so is a *Session: it is never changed.
@@ -70,7 +71,7 @@ func Expired(s *Session, now time.Time, ttl time.Duration) bool {
 	return !ok || age > ttl
 }
 
-// age is how old the heartbeat is, in whole milliseconds; false when it is no time.
+// age is how old the heartbeat is, in whole milliseconds; false when it is not a time.
 func (s *Session) age(now time.Time) (time.Duration, bool) {
 	beat, ok := envelope.ParseTime(s.HeartbeatAt)
 	age := now.Sub(beat) // which stays within its range, also for a heartbeat of the year 9999
@@ -118,8 +119,7 @@ func (p *Presence) Fresh(ctx context.Context, now time.Time) ([]*Session, error)
 	return slices.DeleteFunc(all, func(s *Session) bool { return Absent(s, now, p.ttl()) }), nil
 }
 
-// All returns every session, expired ones too, in the order in which they began, and what lies there and is none. The error is
-// for a bus that cannot be read.
+// All returns every session, expired ones too, in the order in which they began, and the files that are not sessions.
 func (p *Presence) All(ctx context.Context) (all []*Session, problems []error, err error) {
 	for e, err := range p.docs.List(ctx, store.Presence, "") {
 		var s *Session
@@ -142,7 +142,7 @@ func (p *Presence) All(ctx context.Context) (all []*Session, problems []error, e
 	return all, problems, nil
 }
 
-// read gets one record. One that is no session is a *store.UnfitError.
+// read gets one record. One that is not a session is a *store.UnfitError.
 func (p *Presence) read(ctx context.Context, k store.Key) (*Session, error) {
 	d, err := p.docs.Get(ctx, k)
 	if err != nil {
@@ -155,8 +155,8 @@ func (p *Presence) read(ctx context.Context, k store.Key) (*Session, error) {
 	return s, nil
 }
 
-// ParseDoc is Parse of what a store has. With it comes when that was written, by which a heartbeat from the future is judged (see
-// [Expired]): whoever reads records from a store for that question reads them with this.
+// ParseDoc is Parse of what a store has. With it comes when that was written, by which a heartbeat from the future is judged
+// (see [Expired]): a caller that reads records from a store for that question uses this.
 func ParseDoc(d store.Doc) (*Session, error) {
 	s, err := Parse(d.Data)
 	if err == nil {
@@ -211,8 +211,8 @@ const (
 	StalledTokens    = "out-of-tokens"
 )
 
-// Stalled tells whether a session seems to have stopped in the middle of its work, and why. One that is closed, done or blocked
-// has not. A heartbeat that is no time has no age.
+// Stalled reports whether a session seems to have stopped in the middle of its work, and why. One that is closed, done or
+// blocked has not. A heartbeat that is not a time has no age.
 func Stalled(s *Session, now time.Time) (reason string, stalled bool) {
 	switch {
 	case s.State == Closed, s.State == StateExpired, s.WorkStatus == Done, s.WorkStatus == Blocked:
@@ -230,16 +230,16 @@ func Stalled(s *Session, now time.Time) (reason string, stalled bool) {
 	return StalledIdle, true
 }
 
-// The ages from which a session is swept. Ten minutes beyond its expiry it was not merely suspended while a lid was closed
-// for a moment, and a dead process cannot come back; a day covers processes that nobody here can ask about.
+// The ages from which a session is swept. Ten minutes after its expiry it was not just suspended by a closed lid, and a dead
+// process cannot come back; a day covers processes that cannot be checked from here.
 const (
 	sweepDead = 10 * time.Minute
 	sweepOld  = 24 * time.Hour
 )
 
 // Sweep deletes the sessions that are certainly dead: those whose heartbeat is ten minutes beyond its expiry and whose process
-// is gone, or whose heartbeat is a day old. alive answers for processes of this machine; sessions mirrored from
-// another one are not asked about. What is no session, or has a heartbeat that is no time, stays. It returns what it deleted.
+// is gone, or whose heartbeat is a day old. alive answers for processes of this machine; sessions mirrored from another one are
+// not asked about. A record that is not a session, or has a heartbeat that is not a time, stays. It returns what it deleted.
 func (p *Presence) Sweep(ctx context.Context, now time.Time, alive func(pid int) bool) ([]*Session, error) {
 	all, _, err := p.All(ctx)
 	if err != nil {
@@ -255,7 +255,7 @@ func (p *Presence) Sweep(ctx context.Context, now time.Time, alive func(pid int)
 		switch err := p.docs.Delete(ctx, s.key, s.rev); {
 		case err == nil:
 			swept = append(swept, s)
-		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound): // it lives, or somebody else was faster
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound): // it lives, or another process was faster
 		default:
 			return swept, fmt.Errorf("sweep session %q: %w", s.SessionID, err)
 		}

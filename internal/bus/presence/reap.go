@@ -10,9 +10,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Reap deletes the sessions of an agent whose process is gone, and returns them. It is for the agent's own next session:
-// somebody whose program ended badly is not to appear twice until the old record expires. alive answers for processes of this
-// machine; sessions that name no process, or were mirrored from another machine, stay, and so does the one called keep.
+// Reap deletes the sessions of an agent whose process is gone, and returns them. It is for the agent's own next session: an
+// agent whose CLI crashed must not appear twice until the old record expires.
 func (p *Presence) Reap(ctx context.Context, i address.Instance, keep address.SessionID, alive func(pid int) bool) ([]*Session, error) {
 	found, err := p.with(ctx, byInstance+string(i.Canonical()), func(s *Session) bool {
 		return s.SessionID != keep && s.PID > 0 && s.MirroredAt == "" && !alive(s.PID)
@@ -25,7 +24,7 @@ func (p *Presence) Reap(ctx context.Context, i address.Instance, keep address.Se
 		switch err := p.docs.Delete(ctx, s.key, s.rev); {
 		case err == nil:
 			gone = append(gone, s)
-		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound): // it lives after all, or somebody else was faster
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound): // it lives after all, or another process was faster
 		default:
 			return gone, fmt.Errorf("take away session %q: %w", s.SessionID, err)
 		}
@@ -33,8 +32,9 @@ func (p *Presence) Reap(ctx context.Context, i address.Instance, keep address.Se
 	return gone, nil
 }
 
-// Shown returns the fresh sessions of an agent that were mirrored from another machine, and deletes those that are not fresh any more. It is
-// for who shows them: nobody else ends them, and each start of the agent over there would leave a record here for a day.
+// Shown returns the fresh sessions of an agent that were mirrored from another machine, and deletes those that are not fresh
+// any more. It is for the program that mirrors them: nothing else ends them, and each start of the agent over there would leave
+// a record here for a day.
 func (p *Presence) Shown(ctx context.Context, i address.Instance, now time.Time) (fresh []*Session, err error) {
 	found, err := p.with(ctx, byInstance+string(i.Canonical()), func(s *Session) bool { return s.MirroredAt != "" })
 	if err != nil {

@@ -60,7 +60,7 @@ type Session struct {
 	Version     *Version
 	// MirroredAt says when the record came from another machine; empty for sessions of this bus.
 	MirroredAt string
-	// MCPActivityAt is when the owner last had a line from its agent; empty where nobody says so.
+	// MCPActivityAt is when the owner last had a line from its agent; empty where that is not recorded.
 	MCPActivityAt string
 	Raw           []byte // the record
 
@@ -104,7 +104,7 @@ func Check(raw []byte) error {
 func Parse(raw []byte) (*Session, error) {
 	var v [16][]byte
 	if !canonjson.Valid(raw) || !canonjson.Pick(raw, members, v[:]) {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	p := parser{}
 	s := &Session{Raw: raw}
@@ -159,7 +159,7 @@ func (p *parser) opt(name string, raw []byte) string {
 
 func (p *parser) texts(name string, raw []byte) []string {
 	list, ok := canonjson.Strings(raw)
-	p.unless(ok, "%s is no array of strings", name)
+	p.unless(ok, "%s is not an array of strings", name)
 	return list
 }
 
@@ -171,17 +171,17 @@ func (p *parser) one(name string, raw []byte, of []string) string {
 
 func (p *parser) object(name string, raw []byte, members ...string) [][]byte {
 	values := make([][]byte, len(members))
-	p.unless(canonjson.Pick(raw, members, values), "%s is no object", name)
+	p.unless(canonjson.Pick(raw, members, values), "%s is not an object", name)
 	return values
 }
 
-// pid is any whole number, as the guard has it; what no process can have is no pid.
+// pid is any whole number, as the guard has it; a number that no process can have counts as none.
 func (p *parser) pid(raw []byte) int {
 	if raw == nil {
 		return 0
 	}
 	f, ok := canonjson.Float(raw)
-	p.unless(ok && f == math.Trunc(f), "pid is no integer")
+	p.unless(ok && f == math.Trunc(f), "pid is not an integer")
 	const most = 1<<31 - 1
 	if f < 1 || f > most {
 		return 0

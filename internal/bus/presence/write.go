@@ -16,11 +16,10 @@ import (
 var (
 	// ErrTaken reports a session id, or the name of its file, under which another agent is there.
 	ErrTaken = errors.New("the session belongs to another agent")
-	// ErrClosed reports to the owner of a session that somebody else closed it. The record stays closed; the owner ends what
-	// belongs to the session, and takes the record away with Close.
-	ErrClosed = errors.New("the session was closed by somebody else")
+	// ErrClosed reports to the owner of a session that another process closed it.
+	ErrClosed = errors.New("the session was closed by another process")
 	// ErrUnknownMember reports an extra member whose name the guard of existing programs knows.
-	ErrUnknownMember = errors.New("is no extra member")
+	ErrUnknownMember = errors.New("is not an extra member")
 )
 
 // A Start is what an agent says of itself when its session begins. Instance is needed.
@@ -227,9 +226,9 @@ func (c Change) check() error {
 	return nil
 }
 
-// Beat says that a session is there. It writes the record as the owner last saw it with a new heartbeat, without reading
-// first; when somebody else changed it meanwhile their change stays, and when somebody swept it, it is made again. Only
-// the owner may call it. It returns what is written; somebody may have set another state. ErrClosed: that state is closed.
+// Beat records that a session is there. It writes the record as the owner last saw it with a new heartbeat, without reading
+// first; if another process changed it meanwhile its change stays, and if the record was swept, Beat makes it again. Only the
+// owner may call it. It returns what is written; another process may have set another state. ErrClosed: that state is closed.
 func (p *Presence) Beat(ctx context.Context, s *Session, now time.Time) (*Session, error) {
 	return p.patch(ctx, s, Change{}, now, owns)
 }
@@ -239,7 +238,8 @@ func (p *Presence) Patch(ctx context.Context, s *Session, c Change, now time.Tim
 	return p.patch(ctx, s, c, now, owns)
 }
 
-// Amend changes the session of somebody else, and closes it where the change says so: the heartbeat stays, and a session that is not there is not made (store.ErrNotFound).
+// Amend changes another agent's session, and closes it where the change says so: the heartbeat stays, and a session that is not
+// there is not made (store.ErrNotFound).
 func (p *Presence) Amend(ctx context.Context, id address.SessionID, c Change) (*Session, error) {
 	s, err := p.Get(ctx, id)
 	if err != nil {
@@ -248,8 +248,7 @@ func (p *Presence) Amend(ctx context.Context, id address.SessionID, c Change) (*
 	return p.patch(ctx, s, c, time.Time{}, others)
 }
 
-// Keep says that the session of somebody else is there: for a prober that sees it alive. A session that is not there is not
-// made (store.ErrNotFound).
+// Keep records that another agent's session is there: for a prober that sees it alive.
 func (p *Presence) Keep(ctx context.Context, id address.SessionID, now time.Time) (*Session, error) {
 	s, err := p.Get(ctx, id)
 	if err != nil {
@@ -274,21 +273,21 @@ func (p *Presence) patch(ctx context.Context, s *Session, c Change, now time.Tim
 	return s, nil
 }
 
-// maxTries ends a loop in which each round fails because somebody else wrote in between.
+// maxTries ends a loop in which each round fails because another process wrote in between.
 const maxTries = 100
 
 // A writer says how a record is written. One that is not there is made, except by others.
 type writer uint8
 
 const (
-	begins writer = iota // whatever state the one that lies there has
+	begins writer = iota // whatever state the stored one has
 	owns                 // goes on with a session, unless it was closed meanwhile
 	others
 )
 
-// write stores what change makes of a session's record: of the one that was last seen, or, when that is not what lies there, of
-// what does. Nothing is ever written that does not pass the guard:
-// where what lies there does not, what was last seen takes its place, with the members that are not known here.
+// write stores what change makes of a session's record: of the one that was last seen, or, if the stored record differs, of
+// that one. Nothing is ever written that does not pass the guard: if the stored record does not, the one last seen takes its
+// place, with the members that are not known here.
 func (p *Presence) write(ctx context.Context, s *Session, change func([]byte) []byte, by writer) (*Session, error) {
 	seen, rev := s.Raw, s.rev
 	last := s.Raw
@@ -333,7 +332,7 @@ func (p *Presence) write(ctx context.Context, s *Session, change func([]byte) []
 	return nil, store.ErrConflict
 }
 
-// put is one attempt. store.ErrConflict: look again at what lies there.
+// put is one attempt. store.ErrConflict: read the stored record again.
 func (p *Presence) put(ctx context.Context, next *Session, old store.Rev, create bool) (store.Rev, error) {
 	if old != "" {
 		rev, err := p.docs.Replace(ctx, next.key, next.Raw, old)
@@ -351,8 +350,8 @@ func (p *Presence) put(ctx context.Context, next *Session, old store.Rev, create
 	return rev, err
 }
 
-// same tells whether what lies under the name of a session is a record of it. What says nothing of either counts as one: it
-// is a file that some program broke.
+// same reports whether the document under the name of a session is a record of it. A document that names neither counts as one:
+// it is a file that some program broke.
 func same(raw []byte, s *Session) bool {
 	var v [2][]byte
 	canonjson.Pick(raw, []string{"sessionId", "instance"}, v[:])
@@ -364,13 +363,13 @@ func same(raw []byte, s *Session) bool {
 	return !ok || address.Canonical(i) == address.Canonical(string(s.Instance))
 }
 
-// closed tells whether a record is one of a session that was closed, not one that somebody broke.
+// closed reports whether a record is one of a session that was closed, not a broken one.
 func closed(raw []byte) bool {
 	s, err := Parse(raw)
 	return err == nil && s.State == Closed
 }
 
-// Close takes a session away. One that is gone already is no error.
+// Close takes a session away. Closing one that is gone already is not an error.
 func (p *Presence) Close(ctx context.Context, s *Session) error {
 	rev := s.rev
 	for range maxTries {

@@ -28,7 +28,7 @@ type Grant struct {
 func parseGrant(raw []byte) (Grant, error) {
 	var v [6][]byte
 	if !canonjson.Pick(raw, []string{"instance", "role", "scope", "by", "at", "withdraws"}, v[:]) {
-		return Grant{}, errors.New("is no JSON object")
+		return Grant{}, errors.New("is not a JSON object")
 	}
 	g := Grant{Instance: address.Instance(text(v[0])), Role: text(v[1]), Scope: text(v[2]), By: text(v[3]), At: text(v[4])}
 	if g.Instance == "" {

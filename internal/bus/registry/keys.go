@@ -26,7 +26,7 @@ type Event struct {
 	Key      string // PEM
 	Type     string // added or revoked
 	At       string
-	Proof    *signature.Object // by a key that was active then; nil where nobody gave one
+	Proof    *signature.Object // by a key that was active then; nil if none was given
 	Before   []string          // of a revoked key: hashes of what it had sealed until then
 	Raw      []byte            // the line
 }
@@ -34,7 +34,7 @@ type Event struct {
 func parseEvent(raw []byte) (Event, error) {
 	var v [6][]byte
 	if !canonjson.Pick(raw, []string{"instance", "publicKey", "type", "at", "proof", mBefore}, v[:]) {
-		return Event{}, errors.New("is no JSON object")
+		return Event{}, errors.New("is not a JSON object")
 	}
 	e := Event{Instance: text(v[0]), Key: text(v[1]), Type: text(v[2]), At: text(v[3]), Raw: raw}
 	if v[5] != nil {
@@ -91,9 +91,9 @@ type key struct {
 	at      string   // when it was first revoked
 }
 
-// Fold tells which keys are active: those registered, then those added, without those revoked. A revocation is final, whatever
-// comes after it. Keys are compared by their 32 bytes, so that another line end is no way around a revocation; existing
-// programs compare the texts. A revocation counts in any spelling of the instance, an addition in the exact one only.
+// Fold returns the active keys: those registered, then those added, without those revoked. A revocation is final, whatever
+// comes after it. Keys are compared by their 32 bytes, so that another line end does not bypass a revocation; existing programs
+// compare the texts. A revocation counts in any spelling of the instance, an addition in the exact one only.
 func Fold(id string, registered []string, events []Event) *Keys {
 	k := &Keys{ID: id, fit: map[signature.Public]*key{}, raw: map[string]*key{}, events: events}
 	for _, pem := range registered {
@@ -187,9 +187,9 @@ func (k *key) record(pem string) {
 // Keys returns the keys of an instance in any spelling, or of a registration's id. An instance that is not registered has none,
 // and one that was offboarded has none that is active.
 //
-// Of one that is only mirrored those count that were added here, and without any it counts as not registered: the key that came with
-// the mirror was chosen by whoever pushed it, and was enrolled to show sessions. Believed for mail or instructions it would give everybody
-// who may show something the voice of an agent.
+// Of a mirrored one only the keys that were added here count, and without any it counts as not registered: the pusher chose the
+// key that came with the mirror, and enrolled it to show sessions. Believed for mail or instructions it would let every pusher
+// speak for an agent.
 func (r *Registry) Keys(ctx context.Context, i address.Instance) (*Keys, error) {
 	reg, err := r.lookup(ctx, i)
 	if errors.Is(err, ErrNotRegistered) {
@@ -282,7 +282,7 @@ func event(id, pem, what string, now time.Time, before ...string) []byte {
 // AddKey adds a key to an instance, in the exact PEM form. With a proof, which is the signature object of an active key over
 // the canonical form of AddedEvent for the same now, readers can see that the addition is the instance's own; a proof that no
 // active key made is refused (ErrProof). The other refusals: ErrNotRegistered, ErrGone, ErrKeyActive, ErrKeyRevoked, and texts
-// that are no key.
+// that are not a key.
 func (r *Registry) AddKey(ctx context.Context, i address.Instance, pem string, proof *signature.Object, now time.Time) error {
 	public, err := signature.ParsePublic(pem)
 	if err != nil {
@@ -332,14 +332,14 @@ func withProof(event []byte, proof *signature.Object, active []signature.Public)
 
 // RevokeKey takes a key from an instance, for good. It writes an event for each text under which the key is recorded, as
 // existing programs compare texts; it may be repeated when it was interrupted between two. ErrNotRegistered, ErrKeyNotActive.
-// Revoking is always allowed, also of a text that is no key.
+// Revoking is always allowed, also of a text that is not a key.
 func (r *Registry) RevokeKey(ctx context.Context, i address.Instance, pem string, now time.Time) error {
 	return r.Revoke(ctx, i, pem, Revocation{}, now)
 }
 
 // A Revocation is what is said when a key is revoked, beside which one.
 type Revocation struct {
-	By     *signature.Private // a key of the instance, which proves that the instance itself revokes; nil: nobody proves it
+	By     *signature.Private // a key of the instance, which proves that the instance itself revokes; nil: there is no proof
 	Before []string           // hashes of what the key has sealed until then, as far as its place in time matters to readers
 }
 

@@ -17,7 +17,7 @@ const MaxBefore = 700
 // mProof is the member that says who stands behind an event.
 const mProof = "proof"
 
-// maxHeld is how many keys of one instance are told: each costs its readers verifications.
+// maxHeld is how many keys of one instance are returned: each costs its readers verifications.
 const maxHeld = 64
 
 // maxVain is how many events of each type with a proof that none of the keys has made are looked at: everybody can write them.
@@ -30,10 +30,11 @@ type OwnKey struct {
 	Before  []string // of a revoked one: the hashes of what it had sealed until then
 }
 
-// Own returns the keys that are an instance's own if some keys are known to be: these, and those that were added with the proof of one
-// of them that was in use then. Whoever can write the log can add a key to anybody, and revoke one of anybody's: what no such key stands
-// behind does not count here. Nor does a tombstone, which is anybody's word: what was sealed before it stays, and only the revocations that
-// came with it tell that.
+// Own returns the keys that are an instance's own if some keys are known to be: these, and those that were added with the proof
+// of one of them that was in use then. Anyone who can write the log can add a key to any agent, and revoke one: keys and
+// revocations that no such key has signed do not count here. Nor does a tombstone, which is not signed: what was sealed before
+// it stays, and only the revocations that came with it show that. Nor does a tombstone, which is anybody's word: what was
+// sealed before it stays, and only the revocations that came with it tell that.
 //
 // No log says what came first in another one. A revocation that names the hash of something was written after that was made: only what
 // it names was sealed before it.

@@ -21,7 +21,7 @@ const (
 	Mandataire = "MANDATAIRE"
 )
 
-// DefaultScope is the scope of an agent for which nobody named one.
+// DefaultScope is the scope of an agent if none is named.
 const DefaultScope = "scope:default"
 
 // The kinds of an endpoint.
@@ -81,7 +81,7 @@ var members = []string{
 func Parse(raw []byte) (*Registration, error) {
 	var v [15][]byte
 	if !canonjson.Pick(raw, members, v[:]) {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	r := &Registration{
 		ID: text(v[0]), Instance: address.Instance(text(v[1])),
@@ -160,7 +160,7 @@ func Check(raw []byte) error {
 		return err
 	}
 	if !canonjson.IsObject(raw) {
-		return errors.New("is no JSON object")
+		return errors.New("is not a JSON object")
 	}
 	c := checker{raw: raw}
 	c.id("id")
@@ -171,9 +171,9 @@ func Check(raw []byte) error {
 	for _, role := range texts(c.member("roles")) {
 		c.unless(slices.Contains(roles, role), "role %q is unknown", role)
 	}
-	if created, ok := canonjson.String(c.member("createdAt")); c.unless(ok, "createdAt is no string") {
+	if created, ok := canonjson.String(c.member("createdAt")); c.unless(ok, "createdAt is not a string") {
 		_, ok = envelope.ParseTime(created)
-		c.unless(ok, "createdAt %q is no time", created)
+		c.unless(ok, "createdAt %q is not a time", created)
 	}
 	for _, m := range []string{"principal", "conductor", "agentUuid", "name"} {
 		c.optional(c.raw, m, m)
@@ -212,13 +212,13 @@ func (c *checker) id(member string) {
 
 func (c *checker) strings(member string) {
 	_, ok := canonjson.Strings(c.member(member))
-	c.unless(ok, "%s is no array of strings", member)
+	c.unless(ok, "%s is not an array of strings", member)
 }
 
 func (c *checker) optional(of []byte, member, name string) {
 	if v, there := canonjson.Get(of, member); there {
 		_, ok := canonjson.String(v)
-		c.unless(ok, "%s is no string", name)
+		c.unless(ok, "%s is not a string", name)
 	}
 }
 
@@ -230,7 +230,7 @@ func (c *checker) required(of []byte, member, name string) {
 
 func (c *checker) endpoints() {
 	list := c.member("endpoints")
-	if !c.unless(canonjson.Kind(list) == canonjson.TypeArray, "endpoints is no array") {
+	if !c.unless(canonjson.Kind(list) == canonjson.TypeArray, "endpoints is not an array") {
 		return
 	}
 	for e := range canonjson.Elements(list) {
@@ -243,7 +243,7 @@ func (c *checker) endpoints() {
 
 func (c *checker) workspace() {
 	w, there := canonjson.Get(c.raw, "workspace")
-	if !there || !c.unless(canonjson.IsObject(w), "workspace is no object") {
+	if !there || !c.unless(canonjson.IsObject(w), "workspace is not an object") {
 		return
 	}
 	for _, m := range []string{"id", "path", "host", "label"} {
@@ -303,7 +303,7 @@ func Build(a Agent, now time.Time) []byte {
 	return o.Bytes()
 }
 
-// JSON writes the workspace as it stands in registrations and presence.
+// JSON writes the workspace as in registrations and presence.
 func (w *Workspace) JSON() []byte {
 	var o canonjson.Object
 	o.Str("id", w.ID)

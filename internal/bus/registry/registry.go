@@ -1,4 +1,5 @@
-// Package registry knows who is registered on a bus, which public keys belong to whom, and which roles and scopes were granted.
+// Package registry knows which agents are registered on a bus, which public keys they have, and which roles and scopes were
+// granted.
 //
 // Everything is read from append-only logs that other programs write too, without a check of any kind. So what is read here
 // is tolerant (a missing list is an empty one, a bad line is skipped and told by [Registry.All] and [Registry.Problems]),
@@ -8,8 +9,8 @@
 // A lookup asks the store's index for the few lines that matter and is as fast at 100,000 registrations as at ten, where the
 // store has an index. Instances are compared in their canonical form, ids exactly.
 //
-// Who was offboarded, and which subagents were revoked, is written here as well, and [Registry.Standing] answers for both. What
-// is to be done when somebody goes, and who may be bound, are rules of packages nhi and subagent.
+// It also records which agents were offboarded, and which subagents were revoked, and [Registry.Standing] answers for both.
+// Packages nhi and subagent decide what to do when an agent is retired, and which subagents may be bound.
 //
 // Nothing here is authenticated: who can write the logs can register any id with any role and add keys to it. Which key a
 // reader trusts is decided elsewhere, by pins that lie outside of the bus. Private keys are not known here either.
@@ -117,8 +118,8 @@ func (r *Registry) lookup(ctx context.Context, i address.Instance) (*Registratio
 	return reg, err
 }
 
-// first returns the oldest registration that has an index key. What another bus has shown gives way to what was registered here, also
-// later: else whoever is mirrored could take a name before its owner comes.
+// first returns the oldest registration that has an index key. An agent that another bus has shown gives way to one registered
+// here, also later: otherwise a mirrored agent could take a name before its owner comes.
 func (r *Registry) first(ctx context.Context, key, name string) (*Registration, error) {
 	var mirrored *Registration
 	for reg, err := range r.find(ctx, key) {
@@ -164,7 +165,7 @@ func (r *Registry) Channel(ctx context.Context, channel string) ([]address.Insta
 	return own, err
 }
 
-// Under is Channel, but with those who are registered here and those who are only mirrored apart, whoever there is.
+// Under is Channel, but separates the agents that are registered here from those that are only mirrored, whether live or not.
 func (r *Registry) Under(ctx context.Context, channel string) (own, shown []address.Instance, err error) {
 	const here, elsewhere = 1, 2
 	seen := map[address.Instance]int{}
@@ -202,9 +203,9 @@ func (r *Registry) ByWorkspacePath(ctx context.Context, path string) ([]*Registr
 	return all, nil
 }
 
-// All yields every registration, oldest first: of the lines that have one id the first, and what was mirrored only where nobody is
-// registered here under the name. What is wrong with a line is yielded as a *store.UnfitError, and the rest goes on; any other error
-// ends it.
+// All yields every registration, oldest first: of the lines that have one id the first, and mirrored ones only where no agent
+// is registered here under the name. A bad line is yielded as a *store.UnfitError, and the rest goes on; any other error ends
+// it.
 func (r *Registry) All(ctx context.Context) iter.Seq2[*Registration, error] {
 	return func(yield func(*Registration, error) bool) {
 		seen := map[string]bool{}
@@ -225,7 +226,7 @@ func (r *Registry) All(ctx context.Context) iter.Seq2[*Registration, error] {
 	}
 }
 
-// Ever is All, but yields the registrations that count for nothing, too: those that came later, and those that were mirrored of who is
+// Ever is All, but also yields the registrations that count for nothing: later ones, and mirrored ones of agents that are
 // registered here by now.
 func (r *Registry) Ever(ctx context.Context) iter.Seq2[*Registration, error] {
 	return func(yield func(*Registration, error) bool) {
@@ -316,6 +317,5 @@ func (r *Registry) add(ctx context.Context, log store.Key, judge func() (line []
 	return err
 }
 
-// maxTries ends a loop in which each round fails only because somebody else succeeded. A thousand others within the time of
-// one append is a fault of the store, not a crowd.
+// maxTries ends a loop in which each round fails only because another process succeeded.
 const maxTries = 1000

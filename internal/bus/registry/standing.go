@@ -22,7 +22,7 @@ type GoneError struct {
 	Who    address.Instance
 	Sub    bool   // Who is a subagent that was revoked; else it is an agent that was offboarded
 	At     string // as it is recorded
-	Reason string // of who did it; empty where none was given
+	Reason string // of the agent that did it; empty where none was given
 }
 
 func (e *GoneError) Error() string {
@@ -62,7 +62,7 @@ type Tombstone struct {
 	Claims   []string // workspaces whose conductor the instance claimed to be
 	Sessions []string // that were closed
 	Grants   []Grant  // that no longer count
-	By       string   // who said that it shall go; empty where nobody was named
+	By       string   // who requested that; empty where no agent was named
 }
 
 func (t *Tombstone) line() []byte {
@@ -93,7 +93,7 @@ func writeGrant(o *canonjson.Object, g Grant) {
 func parseTombstone(raw []byte) (Tombstone, error) {
 	var v [5][]byte
 	if !canonjson.Pick(raw, []string{"instance", "reason", "revokedKeys", "revokedSubagents", "at"}, v[:]) {
-		return Tombstone{}, errors.New("is no JSON object")
+		return Tombstone{}, errors.New("is not a JSON object")
 	}
 	keys, _ := canonjson.Int(v[2])
 	t := Tombstone{Instance: address.Instance(text(v[0])), Reason: text(v[1]), Keys: int(keys), Subagents: texts(v[3]), At: text(v[4])}
@@ -162,9 +162,9 @@ func (r *Registry) tombstone(ctx context.Context, i address.Instance) (*Tombston
 	return nil, nil
 }
 
-// Standing returns a *GoneError for an instance that was offboarded, for a subagent that was revoked, and for one with such
-// an ancestor, whoever it was registered or bound by; else nil, also for who is not known at all. It is asked at every
-// door: before anything is sent to, taken for, signed by or opened for an instance.
+// Standing returns a *GoneError for an instance that was offboarded, for a subagent that was revoked, and for one with such an
+// ancestor, no matter which agent registered or bound it; otherwise nil, also for an unknown agent. Every entry point asks it:
+// before anything is sent to, taken for, signed by or opened for an instance.
 func (r *Registry) Standing(ctx context.Context, i address.Instance) error {
 	for who := range Ancestry(i) {
 		if err := r.gone(ctx, i, who); err != nil {
@@ -174,12 +174,12 @@ func (r *Registry) Standing(ctx context.Context, i address.Instance) error {
 	return nil
 }
 
-// generations is how many ancestors of an address count. Nobody is bound deeper; an address that comes from elsewhere may be
-// a mebibyte of tildes.
+// generations is how many ancestors of an address count. No subagent is bound deeper; an address that comes from elsewhere may
+// be a mebibyte of tildes.
 const generations = 16
 
-// Ancestry yields the agent that an address works for, then the subagents between, then itself: whoever of them is gone, it
-// is gone. Of a line that is longer than any that is bound the oldest ancestors are yielded, and itself.
+// Ancestry yields the agent that an address works for, then the subagents between, then itself: if one of them is gone, it is
+// gone. Of a line that is longer than any that is bound the oldest ancestors are yielded, and itself.
 func Ancestry(i address.Instance) iter.Seq[address.Instance] {
 	return func(yield func(address.Instance) bool) {
 		at := 0

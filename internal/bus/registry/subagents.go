@@ -22,7 +22,7 @@ const (
 // ErrBound reports a subagent that is there already. One that was revoked is there for good.
 var ErrBound = errors.New("the subagent is bound already")
 
-// ErrNotBound reports a subagent that nobody has bound.
+// ErrNotBound reports a subagent that is not bound.
 var ErrNotBound = errors.New("the subagent is not registered")
 
 // A Binding says that a subagent works for a parent. What may be bound is the rule of package subagent.
@@ -41,7 +41,7 @@ type Binding struct {
 func ParseBinding(raw []byte) (Binding, error) {
 	var v [5][]byte
 	if !canonjson.Pick(raw, []string{"id", "parentInstance", "name", "capabilities", "createdAt"}, v[:]) {
-		return Binding{}, errors.New("is no JSON object")
+		return Binding{}, errors.New("is not a JSON object")
 	}
 	b := Binding{ID: text(v[0]), Parent: text(v[1]), Name: text(v[2]), CreatedAt: text(v[4]), Raw: raw}
 	if canonjson.Kind(v[3]) == canonjson.TypeArray {
@@ -80,7 +80,7 @@ type Audit struct {
 func parseAudit(raw []byte) (Audit, error) {
 	var v [6][]byte
 	if !canonjson.Pick(raw, []string{"subagent", "type", "at", "envelopeId", "mailbox", "reason"}, v[:]) {
-		return Audit{}, errors.New("is no JSON object")
+		return Audit{}, errors.New("is not a JSON object")
 	}
 	a := Audit{Subagent: text(v[0]), Type: text(v[1]), At: text(v[2]), Envelope: text(v[3]), Mailbox: text(v[4]), Reason: text(v[5]), Raw: raw}
 	if a.Subagent == "" {
@@ -156,7 +156,7 @@ func (r *Registry) Bound(ctx context.Context, i address.Instance) (*Binding, err
 	return nil, fmt.Errorf("%q: %w", i, ErrNotBound)
 }
 
-// Bind adds a binding, of which nobody else adds one at the same time. ErrBound: the id has one.
+// Bind adds a binding; the caller makes sure that no other process adds one at the same time.
 func (r *Registry) Bind(ctx context.Context, b Binding) error {
 	err := r.add(ctx, subagents, func() ([]byte, error) {
 		switch _, err := r.Bound(ctx, address.Instance(b.ID)); {

@@ -29,7 +29,7 @@ func (p *Pins) parse(data []byte) {
 		switch {
 		case !ok:
 			if bad++; bad <= maxDamaged {
-				p.damaged = append(p.damaged, fmt.Sprintf("line %d of %s is no record", number, p.path))
+				p.damaged = append(p.damaged, fmt.Sprintf("line %d of %s is not a record", number, p.path))
 			}
 		case forgotten:
 			delete(p.all, pin.Instance)
@@ -48,7 +48,7 @@ func (p *Pins) parse(data []byte) {
 		}
 	}
 	if bad > maxDamaged {
-		p.damaged = append(p.damaged, fmt.Sprintf("%d more lines of %s are no records", bad-maxDamaged, p.path))
+		p.damaged = append(p.damaged, fmt.Sprintf("%d more lines of %s are not records", bad-maxDamaged, p.path))
 	}
 }
 

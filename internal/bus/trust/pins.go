@@ -186,7 +186,7 @@ func (p *Pins) Err() error {
 	return p.err
 }
 
-// Damaged names lines of the file that are no records, and were skipped: an agent may have lost its pin with one.
+// Damaged names lines of the file that are not records, and were skipped: an agent may have lost its pin with one.
 func (p *Pins) Damaged() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -194,7 +194,7 @@ func (p *Pins) Damaged() []string {
 	return slices.Clone(p.damaged)
 }
 
-// Pin remembers the key of an agent that has none yet. The same key again is no error; another one is ErrPinned.
+// Pin remembers the key of an agent that has none yet. Pinning the same key again is not an error; another one is ErrPinned.
 func (p *Pins) Pin(i address.Instance, key signature.Public, now time.Time) error {
 	return p.PinAll([]Contact{{i, key}}, now)
 }

@@ -1,13 +1,12 @@
 // Package trust says in one of five words how far an envelope can be believed to be from whom it says, and remembers for one
 // user which key each agent was first met with.
 //
-// A registry says which keys an agent has, but everybody who can write the bus can write the registry. A pin is the user's
-// own memory: it lies in the user's state folder, never on a bus. The first key that an envelope of an agent verifies under
-// is pinned by the caller; from then on another key, registered or not, is not accepted until a person has said so, or the registry
-// has a proof by the pinned key, or by one that it stands behind: [KeysOf] finds these. Without a pin a key that was added later needs such a
-// proof by a key with which the agent began. A key
-// that was revoked is not accepted, pinned or not: whoever could forge the revocation can silence an agent, and not speak
-// for it.
+// A registry says which keys an agent has, but anyone who can write the bus can write the registry. A pin is the user's own
+// memory: it is kept in the user's state folder, never on a bus. The first key that an envelope of an agent verifies under is
+// pinned by the caller; from then on another key, registered or not, is not accepted until a person has confirmed it, or the
+// registry has a proof by the pinned key, or by one that it has signed: [KeysOf] finds these. Without a pin a key that was
+// added later needs such a proof by a key with which the agent began. A key that was revoked is not accepted, pinned or not: a
+// forged revocation can silence an agent, but not speak for it.
 //
 // A sender whose name is not [address.WellFormed] is never verified and never pinned: the name can look like that of another agent.
 //
@@ -29,7 +28,7 @@ import (
 	"tutti/internal/core/signature"
 )
 
-// A Word is what a reader is told of an envelope's origin. The zero Word is no verdict.
+// A Word is the verdict on an envelope's origin. The zero Word is not a verdict.
 type Word uint8
 
 // The words.
@@ -130,7 +129,7 @@ func KeysOf(ctx context.Context, people People, pins Memory, who address.Instanc
 	}
 	pinned, ok := pins.Get(who)
 	if !ok {
-		if err := pins.Err(); err != nil { // then nobody can say whether a key is new
+		if err := pins.Err(); err != nil { // then it is unknown whether a key is new
 			return Keys{}, err
 		}
 	}

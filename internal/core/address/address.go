@@ -1,9 +1,9 @@
 // Package address knows how agents, sessions and messages are called, when two names mean one agent, and which file name
 // a name becomes.
 //
-// Everything here is a pure function of its arguments, except for the minting of ids, which takes random bytes. No
-// function looks whether somebody of a name exists: that is package peers. Names come from messages, so [Check] stands
-// before each step that takes one to the disk.
+// Everything here is a pure function of its arguments, except for the minting of ids, which takes random bytes. No function
+// checks whether an agent of a name exists: that is package peers. Names come from messages, so [Check] stands before each step
+// that takes one to the disk.
 //
 // # Forms
 //
@@ -19,9 +19,8 @@
 //
 // # Segments
 //
-// A [Segment] is an id as one step of a path. The mapping loses letters (a:b, a/b and a__b are one segment), so it is
-// made once, above the store, and the true id is in the document that lies there. [SegmentToAddress] guesses it for
-// listings.
+// A [Segment] is an id as one step of a path. The mapping loses letters (a:b, a/b and a__b are one segment), so it is made
+// once, above the store, and the true id is in the document stored there. [SegmentToAddress] guesses it for listings.
 package address
 
 import (
@@ -133,8 +132,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("id %q: %s", id, e.Why)
 }
 
-// Check returns an *Error for an id that must not touch the disk: an empty one, one with an ASCII control character, one
-// that is no UTF-8 (two of them could look the same everywhere), and one whose segment is longer than MaxSegment. The
+// Check returns an *Error for an id that must not touch the disk: an empty one, one with an ASCII control character, one that
+// is not valid UTF-8 (two of them could look the same everywhere), and one whose segment is longer than MaxSegment. The
 // existing programs accept all of these.
 func Check(id string) error {
 	if id == "" {
@@ -146,7 +145,7 @@ func Check(id string) error {
 		}
 	}
 	if !utf8.ValidString(id) {
-		return &Error{id, "it is no UTF-8"}
+		return &Error{id, "it is not valid UTF-8"}
 	}
 	if len(id) <= MaxSegment/2 { // a segment has at most twice as many bytes
 		return nil

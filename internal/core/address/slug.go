@@ -9,9 +9,8 @@ import (
 // emptySlug stands for every label without an ASCII letter or digit: they all share one channel.
 const emptySlug = "workspace"
 
-// Slug returns a label as it stands in an address: lower case, each run of characters other than a-z 0-9 . _ - as one
-// dash, no dash at the ends, and "workspace" where nothing is left. A dash that stood beside such a run stays beside its
-// dash.
+// Slug returns a label as it is written in an address: lower case, each run of characters other than a-z 0-9 . _ - as one dash,
+// no dash at the ends, and "workspace" where nothing is left. A dash that stood beside such a run stays beside its dash.
 func Slug(label string) string {
 	if label != "" && sluggish(label) {
 		return label
@@ -31,7 +30,7 @@ func Slug(label string) string {
 			put(byte(r) + 'a' - 'A')
 		case r < utf8.RuneSelf && slugByte(byte(r)):
 			put(byte(r))
-		case r == dottedI: // becomes i and a mark above it, which is no ASCII
+		case r == dottedI: // becomes i and a mark above it, which is not ASCII
 			put('i')
 			gap = true
 		case r == kelvin:

@@ -127,7 +127,7 @@ func (o *Object) Raw(key string, raw []byte) {
 	o.buf = appendCompact(o.buf, raw)
 }
 
-// Room makes room for so many bytes. It is for who knows that the object becomes larger than usual.
+// Room makes room for so many bytes. Use it when the object becomes larger than usual.
 func (o *Object) Room(n int) { o.buf = slices.Grow(o.buf, n) }
 
 // Within adds an object whose members are those that fill adds to o.
@@ -138,7 +138,7 @@ func (o *Object) Within(key string, fill func(o *Object)) {
 	o.buf = append(o.buf, '}')
 }
 
-// End returns the object. Unlike with Bytes it is no copy, and o is empty again.
+// End returns the object. Unlike with Bytes the result is not a copy, and o is empty again.
 func (o *Object) End() []byte {
 	if len(o.buf) == 0 {
 		o.buf = append(o.buf, '{')
@@ -156,10 +156,9 @@ func (o *Object) Bytes() []byte {
 	return append(append(make([]byte, 0, len(o.buf)+1), o.buf...), '}')
 }
 
-// Set returns the object raw with one member replaced or, if there is none of that name, added behind the others. All
-// other bytes are as they were, and raw is not changed. Of several members of that name the last is replaced, as it is
-// the one that counts. value is valid JSON. When raw is empty the result is a new object; when it is no whole object,
-// nil.
+// Set returns the object raw with one member replaced or, if there is none of that name, added behind the others. All other
+// bytes are as they were, and raw is not changed. Of several members of that name the last is replaced, as it is the one that
+// counts. value is valid JSON. When raw is empty the result is a new object; when it is not a whole object, nil.
 func Set(raw []byte, key string, value []byte) []byte {
 	if space(raw, 0) == len(raw) {
 		raw = []byte("{}")
@@ -195,9 +194,9 @@ func Set(raw []byte, key string, value []byte) []byte {
 	return append(out, raw[at:]...)
 }
 
-// Delete returns the object raw without all members of that name: without the last one only, an earlier one would come
-// to count. The bytes of the other members are as they were. When there is nothing to delete it returns raw itself;
-// when raw is no whole object, nil.
+// Delete returns the object raw without all members of that name: without the last one only, an earlier one would come to
+// count. The bytes of the other members are as they were. When there is nothing to delete it returns raw itself; when raw is
+// not a whole object, nil.
 func Delete(raw []byte, key string) []byte {
 	w := open(raw)
 	var (
@@ -273,7 +272,7 @@ func Indent(raw []byte) []byte {
 	return AppendIndent(make([]byte, 0, len(raw)+len(raw)/2), raw, 0)
 }
 
-// AppendIndent appends a value in that layout, as it stands within depth others.
+// AppendIndent appends a value in that layout, nested within depth others.
 func AppendIndent(dst, raw []byte, depth int) []byte {
 	base := depth
 	line := func() {

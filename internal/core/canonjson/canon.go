@@ -35,9 +35,9 @@ func Append(dst, raw []byte) ([]byte, error) {
 	return p.append(dst, "", false)
 }
 
-// CanonicalWithout returns the canonical form of the object raw without the one member of that name: what the signature
-// of an envelope covers is the envelope without "signatures". Members of members are not concerned. It is an error when
-// raw is no object.
+// CanonicalWithout returns the canonical form of the object raw without the one member of that name: what the signature of an
+// envelope covers is the envelope without "signatures". Members of members are not concerned. It is an error when raw is not an
+// object.
 func CanonicalWithout(raw []byte, member string) ([]byte, error) {
 	out, err := AppendWithout(make([]byte, 0, len(raw)), raw, member)
 	if err != nil {

@@ -16,10 +16,10 @@
 //
 // # What is accepted
 //
-// Strict RFC 8259: no comments, no trailing comma, no control character inside a string, no byte order mark, no text
-// behind the value. Two limits are ours. Objects and arrays nest at most [MaxDepth] levels, so that hostile text cannot
-// exhaust the stack. And bytes that are no UTF-8 are refused where the existing programs would read U+FFFD: what they
-// write is always UTF-8, and a replaced byte would let two different files have one hash.
+// Strict RFC 8259: no comments, no trailing comma, no control character inside a string, no byte order mark, no text behind the
+// value. Two limits are ours. Objects and arrays nest at most [MaxDepth] levels, so that hostile text cannot exhaust the stack.
+// Bytes that are not valid UTF-8 are also refused where the existing programs would read U+FFFD: what they write is always
+// UTF-8, and a replaced byte would let two different files have one hash.
 //
 // # Reading and changing
 //
@@ -29,7 +29,7 @@
 // becomes its three-byte form (ED A0 80 to ED BF BF). [AppendString] turns it back into \udxxx, so that a string which is
 // read and written again keeps its hash; package address refuses ids that hold one.
 //
-// All functions are safe for concurrent use, as long as nobody changes the text meanwhile.
+// All functions are safe for concurrent use, as long as the text does not change meanwhile.
 package canonjson
 
 import (
@@ -45,7 +45,7 @@ const MaxDepth = 1000
 // ErrProto is in the chain of the error by which Check refuses a member called __proto__.
 var ErrProto = errors.New("a member is called __proto__, which no signature covers")
 
-// An Error says where a text is no JSON or has no canonical form, and why.
+// An Error says where a text is not valid JSON or has no canonical form, and why.
 type Error struct {
 	Offset int // in bytes from the start of the text
 	Why    string
@@ -57,7 +57,7 @@ func (e *Error) Error() string { return fmt.Sprintf("JSON at byte %d: %s", e.Off
 // Unwrap gives ErrProto where that is the reason.
 func (e *Error) Unwrap() error { return e.cause }
 
-// A fault is the reason of an Error in the form in which the scanner hands it on. Zero is no fault.
+// A fault is the reason of an Error in the form in which the scanner hands it on. Zero is not a fault.
 type fault uint8
 
 const (
@@ -92,7 +92,7 @@ var faults = [...]string{
 	faultDepth:    "nested too deeply",
 	faultControl:  "a control character stands inside a string",
 	faultEscape:   "a backslash is followed by something unknown",
-	faultUTF8:     "the bytes are no UTF-8",
+	faultUTF8:     "the bytes are not valid UTF-8",
 	faultNumber:   "the number is malformed",
 	faultRange:    "the number is too large for a double",
 	faultProto:    ErrProto.Error(),
@@ -116,9 +116,9 @@ func Valid(raw []byte) bool {
 	return f == fine && space(raw, i) == len(raw)
 }
 
-// Check returns nil if raw is one JSON value that has a canonical form which covers all of it, and an *Error otherwise:
-// for text that is no JSON, for a number beyond the range of doubles, and, with ErrProto in the chain, for a member
-// called __proto__ in whatever spelling.
+// Check returns nil if raw is one JSON value that has a canonical form which covers all of it, and an *Error otherwise: for
+// text that is not valid JSON, for a number beyond the range of doubles, and, with ErrProto in the chain, for a member called
+// __proto__ in whatever spelling.
 func Check(raw []byte) error {
 	p, err := parse(raw)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	TypeObject
 )
 
-// Kind tells the type of a value by its first byte that is no white space. It checks nothing else.
+// Kind returns the type of a value by its first byte that is not white space. It checks nothing else.
 func Kind(raw []byte) Type {
 	i := space(raw, 0)
 	if i == len(raw) {
@@ -62,7 +62,7 @@ type fields struct {
 	f    fault // why the walk ended; fine at the closing brace
 }
 
-// open begins a walk. Text that is no object is a walk that ends at once with a fault.
+// open begins a walk. Text that is not an object is a walk that ends at once with a fault.
 func open(raw []byte) fields {
 	i := space(raw, 0)
 	if i == len(raw) || raw[i] != '{' {
@@ -115,12 +115,12 @@ func (m field) is(text []byte, key string) bool {
 	if !m.escaped {
 		return string(body) == key
 	}
-	// An escape is never shorter than what it stands for.
+	// An escape is never shorter than the text that it represents.
 	return len(body) > len(key) && string(appendDecoded(nil, body)) == key
 }
 
-// Members yields the members of an object in the order of the text: the decoded name and the raw value. Of members with
-// one name the last one counts; all are yielded. It ends early where the text is no object or breaks off.
+// Members yields the members of an object in the order of the text: the decoded name and the raw value. Of members with one
+// name the last one counts; all are yielded. It ends early where the text is not an object or breaks off.
 func Members(raw []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		w := open(raw)
@@ -140,8 +140,8 @@ func decode(body []byte) string {
 	return string(appendDecoded(make([]byte, 0, len(body)), body))
 }
 
-// Get returns the raw value of the last member of that name. It reports false when raw is no whole object or has no
-// such member. It allocates nothing.
+// Get returns the raw value of the last member of that name. It reports false when raw is not a whole object or has no such
+// member. It allocates nothing.
 func Get(raw []byte, key string) (value []byte, ok bool) {
 	w := open(raw)
 	for m, more := w.next(); more; m, more = w.next() {
@@ -181,7 +181,7 @@ func Pick(raw []byte, keys []string, values [][]byte) bool {
 	return w.f == fine
 }
 
-// Elements yields the raw elements of an array. It ends early where the text is no array or breaks off.
+// Elements yields the raw elements of an array. It ends early where the text is not an array or breaks off.
 func Elements(raw []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		i := space(raw, 0)

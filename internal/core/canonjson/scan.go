@@ -2,7 +2,7 @@ package canonjson
 
 import "unicode/utf8"
 
-// space returns the offset of the first byte at or behind i that is no white space.
+// space returns the offset of the first byte at or behind i that is not white space.
 func space(b []byte, i int) int {
 	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
 		i++

@@ -84,7 +84,7 @@ func appendRewritten(dst, body []byte) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendRune appends one code point, or a lone surrogate, as it stands in a canonical string.
+// appendRune appends one code point, or a lone surrogate, as written in a canonical string.
 func appendRune(dst []byte, r rune) []byte {
 	switch {
 	case r == '"' || r == '\\':
@@ -105,8 +105,8 @@ func appendRune(dst []byte, r rune) []byte {
 	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
-// AppendString appends s as a JSON string in canonical form. The three-byte form of a lone surrogate becomes \udxxx;
-// any other byte that is no UTF-8 becomes U+FFFD.
+// AppendString appends s as a JSON string in canonical form. The three-byte form of a lone surrogate becomes \udxxx; any other
+// byte that is not valid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(slices.Grow(dst, len(s)+2), '"')
 	for i := 0; i < len(s); {
@@ -128,8 +128,7 @@ func AppendString(dst []byte, s string) []byte {
 	return append(dst, '"')
 }
 
-// appendNumber appends a number as ECMAScript writes the double it stands for. It reports false for one that is beyond
-// the range of doubles.
+// appendNumber appends a number as ECMAScript writes its double. It reports false for one that is beyond the range of doubles.
 func appendNumber(dst, text []byte) ([]byte, bool) {
 	if exactInteger(text) {
 		return append(dst, text...), true

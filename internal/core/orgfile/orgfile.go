@@ -10,9 +10,9 @@
 // # What a header is
 //
 // Before the first keyword line there may be a byte-order mark, blank lines and comment lines (# alone, or followed by a
-// blank). Anything else there means that the file has no header. From the first keyword line on, the header goes to the
-// first line that is blank or no keyword line. A keyword line begins in its first column with #+, letters and
-// underscores, and a colon; the rest of it, without the blanks around, is the value. Keys are told in capitals.
+// blank). Anything else there means that the file has no header. From the first keyword line on, the header goes to the first
+// line that is blank or not a keyword line. A keyword line begins in its first column with #+, letters and underscores, and a
+// colon; the rest of it, without the blanks around, is the value. Keys are returned in capitals.
 //
 // # One text, one message
 //
@@ -34,7 +34,8 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of a message. More is a fault of it and not cut off: whoever signs or hashes a text has read all of it.
+// The limits of a message. A longer message is a fault; it is not cut off, so that a caller that signs or hashes a text has
+// read all of it.
 const (
 	MaxHeaderLines = 64       // of the lines up to the last one of the header
 	MaxHeader      = 16 << 10 // bytes up to the end of the header; ParseHead needs no more of a file
@@ -133,14 +134,14 @@ func Parse(text []byte) (Header, error) {
 		return Header{}, &Error{NotText, 0, "there is a NUL byte in it"}
 	}
 	if !utf8.Valid(text) {
-		return Header{}, &Error{NotText, 0, "it is no UTF-8"}
+		return Header{}, &Error{NotText, 0, "it is not valid UTF-8"}
 	}
 	return head(text[:min(len(text), MaxHeader)], len(text) > MaxHeader)
 }
 
-// ParseHead reads the header of a file of which prefix is the beginning; more says that the file goes on behind it. Give
-// it [MaxHeader] bytes, or all that there are: what does not end within a shorter prefix is told as [TooLarge]. Whether
-// all of the file is text is not known then. The error is an *Error.
+// ParseHead reads the header of a file of which prefix is the beginning; more says that the file goes on behind it. Give it
+// [MaxHeader] bytes, or all that there are: a header that does not end within a shorter prefix is reported as [TooLarge].
+// Whether all of the file is text is not known then. The error is an *Error.
 func ParseHead(prefix []byte, more bool) (Header, error) {
 	if len(prefix) > MaxHeader {
 		prefix, more = prefix[:MaxHeader], true
@@ -160,7 +161,7 @@ func ParseHead(prefix []byte, more bool) (Header, error) {
 		return Header{}, &Error{NotText, 0, "there is a NUL byte in it"}
 	}
 	if !utf8.Valid(whole) {
-		return Header{}, &Error{NotText, 0, "it is no UTF-8"}
+		return Header{}, &Error{NotText, 0, "it is not valid UTF-8"}
 	}
 	return head(prefix, more)
 }
@@ -260,7 +261,7 @@ func (h *Header) add(text []byte, at, end, key, colon, n int) error {
 	return nil
 }
 
-// keyword returns the length of the key of a keyword line and the place of its colon; 0: it is no keyword line.
+// keyword returns the length of the key of a keyword line and the place of its colon; 0: it is not a keyword line.
 func keyword(line []byte) (key, colon int) {
 	if len(line) < 4 || line[0] != '#' || line[1] != '+' {
 		return 0, 0
@@ -330,7 +331,7 @@ func oddBreak(line []byte) int {
 	return -1
 }
 
-// capitals returns a key in capitals. A known one is the constant, so that whoever keeps the keys of ten thousand files
+// capitals returns a key in capitals. A known one is the constant, so that a caller that keeps the keys of ten thousand files
 // does not keep ten thousand copies.
 func capitals(key []byte) string {
 	switch string(key) {

@@ -2,7 +2,7 @@ package signature
 
 import "crypto/ed25519"
 
-// An Object is a signature as it stands in documents: {"by":…,"alg":"ed25519","value":…}. By and Alg are not covered by the
+// An Object is a signature as it is written in documents: {"by":…,"alg":"ed25519","value":…}. By and Alg are not covered by the
 // signature itself: that By is who the document says it is from is a check of its own.
 type Object struct{ By, Alg, Value string }
 
@@ -22,7 +22,7 @@ func (o Object) Bytes() (sig [ed25519.SignatureSize]byte, ok bool) {
 }
 
 // decode reads 64 bytes of base64 in the standard or the URL alphabet, padded or not. Existing programs also skip characters
-// that belong to neither; nobody writes them, so ours do not verify then.
+// that belong to neither; no program writes them, so ours do not verify then.
 func decode(s string) (sig [ed25519.SignatureSize]byte, ok bool) {
 	const length = (ed25519.SignatureSize*8 + 5) / 6 // 86, of which the last has four bits to spare
 	if len(s) < length || len(s) > length+2 {

@@ -37,7 +37,7 @@ const (
 	maxPEM = 1024
 )
 
-// ErrKey is in the chain of every error about a text that is no Ed25519 key.
+// ErrKey is in the chain of every error about a text that is not an Ed25519 key.
 var ErrKey = errors.New("no Ed25519 key")
 
 // A Public is a public key. Two are the same key if they are equal, however their PEM texts were spelled.
@@ -99,7 +99,7 @@ func (p *Private) Public() Public { return Public(p.key[ed25519.SeedSize:]) }
 // Sign returns the 64 bytes of the signature of message.
 func (p *Private) Sign(message []byte) []byte { return sign(p.key, message) }
 
-// Object signs message and returns the signature as it stands in documents; by is the signer as it is registered.
+// Object signs message and returns the signature as it is written in documents; by is the signer as it is registered.
 func (p *Private) Object(by string, message []byte) Object {
 	return Object{By: by, Alg: Alg, Value: base64.StdEncoding.EncodeToString(p.Sign(message))}
 }

@@ -10,9 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean makes text from anywhere fit to be shown on one line of a terminal. Control characters, marks that turn the
-// reading direction, line separators, invisible fillers and tag characters are removed, so that no peer can move the
-// cursor, colour the screen or disguise a name; bytes that are no UTF-8 become the replacement character. A < that begins a tag by which an
+// Clean makes text from anywhere fit to be shown on one line of a terminal. Control characters, marks that turn the reading
+// direction, line separators, invisible fillers and tag characters are removed, so that no peer can move the cursor, colour the
+// screen or disguise a name; bytes that are not valid UTF-8 become the replacement character. A < that begins a tag by which an
 // agent CLI frames what it tells its model becomes ‹: models read what is shown as well.
 func Clean(s string) string {
 	if Printable(s) {

@@ -49,7 +49,7 @@ func One(src []byte) (*yaml.Node, error) {
 		return nil, faultOf(err)
 	}
 	if len(doc.Content) != 1 {
-		return nil, &Fault{Line: 1, Reason: "the text is no document"}
+		return nil, &Fault{Line: 1, Reason: "the text is not a document"}
 	}
 	return doc.Content[0], nil
 }

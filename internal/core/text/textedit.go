@@ -1,5 +1,4 @@
-// Package text changes a text of somebody else by ranges of bytes. What is outside of the ranges stays as it is: comments, order,
-// blank lines, ends of lines, a missing end of the last line.
+// Package text changes another program's text by ranges of bytes.
 //
 // It knows lines and bytes. What they mean, and where a change has a safe place, is the caller's, who reads the result again before it
 // counts.

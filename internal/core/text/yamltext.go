@@ -1,8 +1,9 @@
 // Package text reads and writes YAML as text: what stands in a file that has one document, where its parts begin and end, and how a word is
 // spelt so that every reader takes it for a string.
 //
-// It is for those who change a file of somebody else by ranges of bytes (see textedit). A parser tells where a part begins and not where it
-// ends; what is found here is right for text that the parser has accepted, and a caller reads its result again before it counts.
+// It is for callers that change another program's file by ranges of bytes (see textedit). A parser reports where a part begins
+// and not where it ends; the ends found here are right for text that the parser has accepted, and a caller reads its result
+// again before using it.
 package text
 
 import (

@@ -126,7 +126,7 @@ func TestLapse(t *testing.T) {
 	if v, err := bus.Negotiations().Verify(t.Context(), "n:1", time.Now()); err != nil || !v.OK() {
 		t.Errorf("the journal: %+v, %v", v, err)
 	}
-	if text := p.out.String(); strings.Count(text, "nobody has answered") != 2 {
+	if text := p.out.String(); strings.Count(text, "no answer to") != 2 {
 		t.Errorf("told of:\n%s", text)
 	}
 }

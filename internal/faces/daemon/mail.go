@@ -181,7 +181,7 @@ func (m *mailer) does(polled bool) string {
 	case !m.desktop.There():
 		how = "here, because there is no desktop"
 	}
-	text := fmt.Sprintf("notifies you %s of unread mail for agents without a session, after %s; of your own at once", how, termsafe.Duration(m.times.Climb))
+	text := fmt.Sprintf("tells you %s of unread mail for agents without a session, after %s; of your own at once", how, termsafe.Duration(m.times.Climb))
 	if polled {
 		text += " (the system grants no watcher: looking once a second)"
 	}

@@ -233,7 +233,7 @@ func (p *play) happened(b *beat) {
 		h.asked[name] = append(h.asked[name], b.at)
 	}
 	if b.Event == watchdog.Raised {
-		h.asked["escalated"] = append(h.asked["put before you"], b.at)
+		h.asked["escalated"] = append(h.asked["escalated"], b.at)
 		last := h.asked[name]
 		words += fmt.Sprintf(" (%.1f s after the last time)", b.at.Sub(last[len(last)-1]).Seconds())
 	}

@@ -129,12 +129,12 @@ func Advise(workspace string, r *Resolution, act *Activity) *Check {
 	case c.Conductor != "":
 		c.Reason = fmt.Sprintf("%s conducts this workspace", c.Conductor)
 	case act == nil:
-		c.Reason = `nobody conducts, and nothing is known of the work: the program "track" is missing, or gave no answer`
+		c.Reason = `no agent conducts, and nothing is known of the work: the program "track" is missing, or gave no answer`
 	case stalled == 0:
-		c.Reason = "nobody conducts, and nothing is stalled"
+		c.Reason = "no agent conducts, and nothing is stalled"
 	default:
 		c.Recommendation = AdviseLaunch
-		c.Reason = fmt.Sprintf("nobody conducts, and %d stalled item%s wait%s", stalled, plural(stalled, "s", ""), plural(stalled, "", "s"))
+		c.Reason = fmt.Sprintf("no agent conducts, and %d stalled item%s wait%s", stalled, plural(stalled, "s", ""), plural(stalled, "", "s"))
 	}
 	return c
 }

@@ -9,7 +9,7 @@
 // fails when the name is taken ([Dir.Create]) or by a rename over the old file ([Dir.Replace]). With sync set, nil means that
 // content and name survive a power cut. Temporary names begin with ".tutti-" and end in ".tmp"; what a crash leaves is removed by [Dir.Sweep].
 //
-// Which file may change under which lock, how large a file may be and what lies in it are questions of the callers.
+// Which file may change under which lock, how large a file may be and what it contains are questions for the callers.
 //
 // On Linux every operation is as few system calls as it can be; on macOS the same promises are kept in more steps.
 package atomicfile
@@ -30,8 +30,8 @@ import (
 type Dir struct {
 	path string // as given, for messages only
 	fd   int
-	// refs counts the users of fd: one for the Dir itself until it is closed, one for each method at work. Whoever takes it to
-	// zero closes fd, so no method can meet a number that the system has given to another file meanwhile.
+	// refs counts the users of fd: one for the Dir itself until it is closed, one for each method at work. The caller that
+	// takes it to zero closes fd, so no method can meet a number that the system has given to another file meanwhile.
 	refs   atomic.Int32
 	closed atomic.Bool
 	// needNames is set once the file system has turned out to know no files without a name.
@@ -116,7 +116,7 @@ func (d *Dir) fail(op, name string, err error) error {
 	return &fs.PathError{Op: op, Path: d.join(name), Err: err}
 }
 
-// check refuses names that are no plain path below a folder. Bytes that are no UTF-8 are allowed: such files exist.
+// check refuses names that are not a plain path below a folder. Bytes that are not valid UTF-8 are allowed: such files exist.
 func check(rel string) error {
 	if rel == "" || strings.IndexByte(rel, 0) >= 0 {
 		return fs.ErrInvalid

@@ -174,7 +174,7 @@ func (f *File) Stat() (Info, error) {
 // NextData tells where the first byte at or behind a place is that is not in a hole of the file, false when there is none. Where the
 // system does not know of holes it is the place itself.
 func (f *File) NextData(off int64) (int64, bool) {
-	at, err := unix.Seek(f.FD(), off, unix.SEEK_DATA) // nobody reads or writes at the place that this moves
+	at, err := unix.Seek(f.FD(), off, unix.SEEK_DATA) // no one reads or writes at the place that this moves
 	if errors.Is(err, unix.ENXIO) {
 		return 0, false
 	}

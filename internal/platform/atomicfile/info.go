@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An Info is what the system knows of a file. Two Infos of one file are equal as long as nobody wrote to it, gave it another
-// name, or changed its rights, within the grain of the file system's clock.
+// An Info is what the system knows of a file. Two Infos of one file are equal as long as the file was not written, renamed, or
+// given other rights, within the grain of the file system's clock.
 type Info struct {
 	Dev, Ino uint64
 	Size     int64
@@ -28,7 +28,7 @@ func (i Info) Regular() bool { return i.Mode&unix.S_IFMT == unix.S_IFREG }
 // Folder reports whether it is a folder.
 func (i Info) Folder() bool { return i.Mode&unix.S_IFMT == unix.S_IFDIR }
 
-// kind names what is no plain file.
+// kind names what is not a plain file.
 func (i Info) kind() string {
 	switch i.Mode & unix.S_IFMT {
 	case unix.S_IFLNK:

@@ -123,7 +123,7 @@ func linkNameless(fd, at int, name string) error {
 // syncsNames tells whether a sync of an open file is known to make a name safe that it was given since the last one. ext4 does
 // so by design, with a journal (name and count are one transaction) and without (ext4_sync_parent writes the folder, too), and
 // there the sync of the folder that is saved is a third of the price of a file. The old driver for ext2, which has the same
-// number and does not, is told apart by its files having no time of birth.
+// number and does not, is recognised by its files having no time of birth.
 func syncsNames(fd int) bool {
 	var f unix.Statfs_t
 	if err := unix.Fstatfs(fd, &f); err != nil || uint32(f.Type) != unix.EXT4_SUPER_MAGIC {

@@ -5,13 +5,13 @@
 // over from create and delete: a small JSON file under an agreed name. Those programs read it in one of two ways, by the pid of the holder
 // or by a lease that runs out; our record satisfies both, is never visible half written, and is removed by its holder only.
 //
-// A record of somebody else is judged by [Judge], strictly: a live process of this machine is never robbed, however long it holds; a
-// dead one is at once; a record of another machine only when it carries a lease and the lease has run out; one that cannot be read
-// only when it is older than a minute. Against our own programs the exclusion is complete. Against foreign ones it holds as far as
-// they keep it: one that takes our record away, because it counts leases and we were stopped for longer than ours, is noticed
-// by [Lock.Check], which belongs before the last step of the work.
+// Another process's record is judged by [Judge], strictly: a live process of this machine is never robbed, however long it
+// holds; a dead one is at once; a record of another machine only when it carries a lease and the lease has run out; one that
+// cannot be read only when it is older than a minute. Against our own programs the exclusion is complete. Against foreign ones
+// it holds as far as they keep it: one that takes our record away, because it counts leases and we were stopped for longer than
+// ours, is noticed by [Lock.Check], which belongs before the last step of the work.
 //
-// A Lock is not re-entrant, and nobody should hold two. What it protects, and what happens when it is lost, is the caller's.
+// A Lock is not re-entrant, and no caller should hold two. What it protects, and what happens when it is lost, is the caller's.
 package filelock
 
 import (
@@ -51,17 +51,17 @@ type Options struct {
 // ErrLost reports that the lock record is not ours any more. Nothing may be written under the lock then.
 var ErrLost = errors.New("lock was taken away")
 
-// A HeldError reports a lock that somebody else held for as long as we would wait.
+// A HeldError reports a lock that another process held for as long as we would wait.
 type HeldError struct {
 	Path   string    // of the lock record, or of the kernel lock file if there is no record
-	Holder string    // who was seen last, for people; "" when nobody can tell
+	Holder string    // the last holder seen, for people; "" if unknown
 	Until  time.Time // when a lease that decides runs out, else zero
 }
 
 func (e *HeldError) Error() string {
 	holder := e.Holder
 	if holder == "" {
-		holder = "somebody who left no name"
+		holder = "an unnamed holder"
 	}
 	if e.Until.IsZero() {
 		return fmt.Sprintf("%s is held by %s", e.Path, holder)

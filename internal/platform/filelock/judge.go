@@ -13,7 +13,7 @@ type Mode string
 const (
 	ByPID   Mode = "pid"   // a record stands as long as its process exists; what cannot be read stands forever
 	ByLease Mode = "lease" // a record stands until its lease is over; what cannot be read is free
-	ByBoth  Mode = "both"  // a record stands if it stands in either of them
+	ByBoth  Mode = "both"  // a record is valid if it is valid in either of them
 	Ours    Mode = "ours"  // what Acquire does, see the package comment
 )
 
@@ -22,9 +22,9 @@ type Verdict string
 
 // The verdicts.
 const (
-	Wait    Verdict = "wait"    // somebody holds it
+	Wait    Verdict = "wait"    // another process holds it
 	Reclaim Verdict = "reclaim" // its process is dead
-	Steal   Verdict = "steal"   // its lease is over, or it can belong to nobody
+	Steal   Verdict = "steal"   // its lease is over, or it can belong to no process
 )
 
 // A Observed is a record as it was seen, and what one has to know to judge it.
@@ -137,7 +137,7 @@ func (r record) runs(s Observed, pid int, since time.Time) bool {
 		return alive
 	}
 	if r.begun > 0 && r.boot != "" && s.BootID != "" {
-		// Our own member: counted by a clock that nobody sets, so it decides alone.
+		// Our own member: counted by a clock that is never set, so it decides alone.
 		off := time.Duration(sinceBoot(start)-r.begun) * time.Millisecond
 		return off.Abs() <= sameStart
 	}

@@ -26,7 +26,7 @@ var (
 )
 
 type place struct {
-	turn  chan struct{} // full while somebody has the turn
+	turn  chan struct{} // full while a goroutine has the turn
 	users int           // how many have the turn or wait for it
 }
 
@@ -70,7 +70,7 @@ func (f fileID) drop(p *place) {
 	}
 }
 
-// tryEnter takes the turn if nobody has it.
+// tryEnter takes the turn if it is free.
 func (f fileID) tryEnter() bool {
 	queueMu.Lock()
 	defer queueMu.Unlock()
@@ -83,8 +83,8 @@ func (f fileID) tryEnter() bool {
 	return true
 }
 
-// tryKernel takes the kernel lock if nobody holds it, nor waits for it in this process. A nil lock without an error: somebody
-// does. errors.ErrUnsupported: this file system has none.
+// tryKernel takes the kernel lock if no process holds it, nor waits for it in this process. A nil lock without an error: it is
+// taken.
 func tryKernel(dirfd int, name string) (*kernel, error) {
 	k, err := openKernel(dirfd, name)
 	if err != nil {
@@ -107,8 +107,8 @@ func tryKernel(dirfd int, name string) (*kernel, error) {
 	return nil, err
 }
 
-// named tells whether the file that is locked still has its name. It is ours and nobody should remove it. If somebody did,
-// the next program locks another one.
+// named tells whether the file that is locked still has its name. It is ours and should not be removed. If it was, the next
+// program locks another one.
 func (k *kernel) named(dirfd int, name string) (bool, error) {
 	var st unix.Stat_t
 	err := unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -155,7 +155,7 @@ func openKernel(dirfd int, name string) (*kernel, error) {
 	var st unix.Stat_t
 	err = unix.Fstat(fd, &st)
 	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFREG {
-		err = fmt.Errorf("%s is no plain file", name)
+		err = fmt.Errorf("%s is not a plain file", name)
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -164,14 +164,14 @@ func openKernel(dirfd int, name string) (*kernel, error) {
 	return &kernel{fd, fileID{uint64(st.Dev), uint64(st.Ino)}}, nil
 }
 
-// lock takes the lock for whoever has the turn. Kept means that the wait goes on without us and takes care of handle and turn.
+// lock takes the lock for the holder of the turn.
 func (k *kernel) lock(ctx context.Context) (kept bool, err error) {
 	err = flock(k.fd, unix.LOCK_EX|unix.LOCK_NB)
 	if err != unix.EWOULDBLOCK {
 		return false, err
 	}
 	got := make(chan error)
-	go func() { // ends with the lock: nobody can wait for it, see queue
+	go func() { // ends with the lock: no one can wait for it, see queue
 		err := flock(k.fd, unix.LOCK_EX)
 		select {
 		case got <- err:

@@ -17,15 +17,15 @@ const timeForm = "2006-01-02T15:04:05.000Z"
 // are there with the right types. Members of a form that is incomplete keep their zero values where they are missing.
 type record struct {
 	process bool // pid, hostname, startedAt
-	pid     int  // 0 when it is no whole positive number
+	pid     int  // 0 when it is not a whole positive number
 	host    string
-	started time.Time // zero when it is no time
+	started time.Time // zero when it is not a time
 
 	lease    bool // holder, nonce, renewedAt, leaseMs, fencingToken
 	holder   string
 	nonce    string
 	acquired time.Time
-	renewed  time.Time // zero when it is no time
+	renewed  time.Time // zero when it is not a time
 	length   time.Duration
 	token    int64
 

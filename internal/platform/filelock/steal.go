@@ -16,12 +16,12 @@ import (
 // maxRecord bounds what is read of a record, which has about 400 bytes; anything longer is none.
 const maxRecord = 4 << 10
 
-// A sight is what lies under the name of a record.
+// A sight is what was found under the name of a record.
 type sight struct {
 	file  fileID
 	mtime time.Time
 	data  []byte
-	why   string // set when it is no plain file that we can read: never touched, and waited for
+	why   string // set when it is not a plain file that we can read: never touched, and waited for
 }
 
 // look reads a record without following a link and without waiting for the other end of a FIFO. unix.ENOENT: none is there.
@@ -31,7 +31,7 @@ func look(dirfd int, name string) (sight, error) {
 	switch err {
 	case nil:
 	case unix.ELOOP, unix.ENXIO:
-		return sight{why: "is no plain file"}, nil
+		return sight{why: "is not a plain file"}, nil
 	case unix.EACCES, unix.EPERM:
 		return sight{why: "we may not read"}, nil
 	default:
@@ -43,7 +43,7 @@ func look(dirfd int, name string) (sight, error) {
 		return sight{}, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return sight{why: "is no plain file"}, nil
+		return sight{why: "is not a plain file"}, nil
 	}
 	var buf [maxRecord + 1]byte
 	n := 0
@@ -111,8 +111,8 @@ func write(dirfd int, name string, body []byte) error {
 	return err
 }
 
-// steal takes the stale record that was seen out of the way. It is renamed first and read again under a name that nobody else knows: when
-// it turns out to be another one, made since by somebody who was faster, it is put back.
+// steal takes the stale record that was seen out of the way. It is renamed first and read again under a name that no other
+// process knows: if it turns out to be another one, made since by a faster process, it is put back.
 func steal(dirfd int, name string, seen sight) error {
 	tmp := tempName()
 	if err := unix.Renameat(dirfd, name, dirfd, tmp); err != nil {

@@ -23,7 +23,7 @@ type chain struct {
 	dirty  bool  // is to be followed again
 }
 
-// A node is one watch of the kernel. There is one for each file or folder, whoever watches it.
+// A node is one watch of the kernel. There is one for each file or folder, shared by all its watchers.
 type node struct {
 	wd   int
 	path string // by which it was reached last, without links
@@ -93,7 +93,7 @@ var errMoved = errors.New("path keeps changing")
 func (w *Watcher) arm(c *chain) error {
 	t := tour{w: w, c: c}
 	var err error
-	for range 20 { // each new try means that somebody moved a folder in these microseconds
+	for range 20 { // each new try means that a folder was moved in these microseconds
 		t.steps, t.target = nil, nil
 		if err = t.walk(); err != errMoved {
 			break
@@ -236,8 +236,8 @@ func (t *tour) watchStep(full string) (missing bool, err error) {
 	return false, noWatch(full, err)
 }
 
-// watchLast watches the last folder of the walk for what u says, and the one above it for its removal:
-// as long as somebody has a removed folder open, the kernel does not report that of the folder itself.
+// watchLast watches the last folder of the walk for what u says, and the one above it for its removal: as long as a process has
+// a removed folder open, the kernel does not report that of the folder itself.
 func (t *tour) watchLast(dir string, u use) (*node, error) {
 	if dir != "/" {
 		n, err := t.w.watch(filepath.Dir(dir), unix.IN_DELETE|unix.IN_ONLYDIR)
@@ -312,10 +312,9 @@ func (w *Watcher) settleOne(n *node) {
 	w.narrow(n, want)
 }
 
-// narrow makes the kernel report less of n. It takes a path and replaces the mask of what lies there,
-// which may be something else by now whose mask must not be lost. So the thing is held, proved to be n
-// by adding to its mask only, and then addressed through the handle. Where that fails n reports more
-// than is wanted, which costs a wake-up now and then and no more.
+// narrow makes the kernel report less of n. It takes a path and replaces the mask of what is there, which may be something else
+// by now whose mask must not be lost. So the thing is held, proved to be n by adding to its mask only, and then addressed
+// through the handle. Where that fails n reports more than necessary, which costs a wake-up now and then and no more.
 func (w *Watcher) narrow(n *node, want uint32) {
 	fd, err := unix.Open(n.path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

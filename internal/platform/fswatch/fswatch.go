@@ -8,10 +8,9 @@
 // folder itself. A subscriber that looks after [Watch] has returned, and then after each event, misses
 // nothing.
 //
-// Events of one name that were not taken yet are merged into one: its bits say what happened, not how
-// often or in which order, so that an event is a reason to look and never a fact to store. A subscriber
-// that does not take its events holds up nobody and costs bounded memory. Nothing wakes up while
-// nothing happens: there is no timer behind a kernel watcher.
+// Events of one name that were not taken yet are merged into one: its bits say what happened, not how often or in which order,
+// so that an event is a reason to look and never a fact to store. A subscriber that does not take its events blocks no other
+// subscriber and costs bounded memory. Nothing wakes up while nothing happens: there is no timer behind a kernel watcher.
 //
 // The kernel grants a user few watchers (128 as a rule). Without one, [Watch] looks once a second and
 // [Sub.Polled] says so. A file system that other machines write to, or one that is mounted over a

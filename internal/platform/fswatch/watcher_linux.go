@@ -166,7 +166,7 @@ func (w *Watcher) leave(s *Sub) {
 	}
 }
 
-// detach takes s from c, and gives back the watches that nobody needs any more.
+// detach takes s from c, and gives back the watches that are no longer needed.
 func (w *Watcher) detach(c *chain, s *Sub) {
 	c.subs = slices.DeleteFunc(c.subs, func(x *Sub) bool { return x == s })
 	if len(c.subs) == 0 {

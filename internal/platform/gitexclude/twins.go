@@ -39,7 +39,7 @@ func linkedTrees(common string) (tops []string) {
 		return nil
 	}
 	defer dir.Close()
-	names, _ := dir.Readdirnames(maxTrees) // fewer are no fault
+	names, _ := dir.Readdirnames(maxTrees) // fewer are not a fault
 	for _, name := range names {
 		base := filepath.Join(common, "worktrees", name)
 		if entry := small(filepath.Join(base, "gitdir")); strings.HasSuffix(entry, "/.git") {

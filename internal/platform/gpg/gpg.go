@@ -48,7 +48,7 @@ const (
 // Errors that callers tell apart.
 var (
 	ErrMissing = errors.New("gpg is not installed: no program of that name on PATH")
-	ErrLocked  = errors.New("the pass phrase of the key is needed, and nobody could be asked for it")
+	ErrLocked  = errors.New("the key needs its pass phrase, and there is no terminal to ask for it")
 	ErrNoKey   = errors.New("no secret key to sign with")
 )
 

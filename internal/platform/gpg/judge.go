@@ -197,7 +197,7 @@ func (s *signs) fault() (code, detail string) {
 	case s.begun > 1 || s.valid > 1 || s.good > 1:
 		return CodeInvalid, "there is more than one signature"
 	case s.plaintext:
-		return CodeInvalid, "the file is no detached signature: it holds a text of its own"
+		return CodeInvalid, "the file is not a detached signature: it holds a text of its own"
 	case s.bad > 0:
 		return CodeInvalid, "the signature does not fit the message: one of them was changed"
 	case s.keyRevoked > 0:

@@ -27,7 +27,7 @@ const (
 	fileFD   = "-&4" // a file name that --enable-special-filenames makes a descriptor
 )
 
-// An answer is what came of a call that ran to its end.
+// An answer is the result of a call that ran to its end.
 type answer struct {
 	status, out []byte
 	said        string // last line on standard error
@@ -108,7 +108,7 @@ func connect(cmd *exec.Cmd, file []byte, status *limited) (*extra, error) {
 	x.theirs, x.ours = append(x.theirs, w), append(x.ours, r)
 	go func() {
 		defer close(x.done)
-		_, _ = r.WriteTo(status) // a status that is cut off is no good one
+		_, _ = r.WriteTo(status) // a status that is cut off is not valid
 	}()
 	if file != nil {
 		r, w, err := os.Pipe()

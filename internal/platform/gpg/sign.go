@@ -35,7 +35,7 @@ func (p Program) Sign(ctx context.Context, key string, data []byte) ([]byte, err
 	outcome := readSigning(a.status)
 	switch {
 	case err != nil && outcome.asking && errors.Is(err, context.DeadlineExceeded):
-		return fail(ErrLocked, a.said) // the question was asked, and nobody answered
+		return fail(ErrLocked, a.said) // the question was asked, and no answer came
 	case err != nil:
 		return fail(err, a.said)
 	case a.exit != 0 || outcome.made == 0:

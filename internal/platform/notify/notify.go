@@ -1,9 +1,9 @@
 // Package notify says a word to the person who sits at this machine, by the notices of their desktop.
 //
 // It promises that what it is given is shown as text, started without a shell and never taken for an option, and that it comes
-// back within a few seconds whatever the desktop does. A machine without a desktop, or one at which nobody sits, is no fault:
-// then nothing is said, and the caller learns that. Whether anybody has read a notice cannot be known. What may be said, to whom
-// and how often is for the caller to decide.
+// back within a few seconds whatever the desktop does. A machine without a desktop, or an unattended one, is not a fault: then
+// nothing is shown, and the caller learns that. Whether anybody has read a notice cannot be known. The caller decides what to
+// say, which user to notify and how often.
 package notify
 
 import (
@@ -29,8 +29,8 @@ type Desktop struct {
 	Env func(name string) string
 }
 
-// limit is how long the program that shows notices may take. It takes some milliseconds; where nobody answers on the session
-// bus it would wait for half a minute.
+// limit is how long the program that shows notices may take. It takes some milliseconds; if the session bus does not answer it
+// would wait for half a minute.
 const limit = 5 * time.Second
 
 // The programs that show notices.
@@ -122,7 +122,7 @@ func run(ctx context.Context, program string, args []string, bus string) error {
 	}
 	var said bytes.Buffer
 	c.Stderr = &said
-	c.WaitDelay = time.Second // somebody that it has left behind may hold its output
+	c.WaitDelay = time.Second // a process that it has left behind may hold its output
 	err := c.Run()
 	name := filepath.Base(program)
 	switch {

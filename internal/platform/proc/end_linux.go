@@ -7,8 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// end opens a handle on whoever has the pid and then asks who that is, as signal does. The handle can be read when the process has
-// ended, which the one poller of the program waits for.
+// end opens a handle on the process that has the pid and then asks which one that is, as signal does.
 func end(id ID) (<-chan struct{}, func(), error) {
 	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
 	switch err {

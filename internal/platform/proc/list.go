@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A Process is what a look at all processes shows of one. Numbers of groups and sessions are the pids of their leaders, who may
-// have ended long ago; as long as there are members, the number is given to nobody else.
+// A Process is what a look at all processes shows of one. Numbers of groups and sessions are the pids of their leaders, which
+// may have ended long ago; as long as there are members, the number is not given to another process.
 type Process struct {
 	ID
 	Parent  int // pid; 1, or that of a reaper, when the one that started it has ended
@@ -25,8 +25,8 @@ func (st stat) process(pid int) Process {
 	return Process{ID{pid, st.start, BootID()}, st.parent, st.group, st.session, st.tty, st.comm}
 }
 
-// List returns the processes that run, threads of the kernel among them, by pid. It is no snapshot: who starts or ends meanwhile may
-// be in it or not. Those that have ended and wait for their parents are not. A hundred take less than 1 ms.
+// List returns the processes that run, threads of the kernel among them, by pid. It is not a snapshot: processes that start or
+// end meanwhile may be in it or not. Those that have ended and wait for their parents are not. A hundred take less than 1 ms.
 func List() ([]Process, error) {
 	all, err := list()
 	if err != nil {
@@ -65,8 +65,9 @@ func Tree(all []Process, root ID) []Process {
 // ErrNotLeader reports a process that leads no group: its pid would name another group, or none.
 var ErrNotLeader = errors.New("process does not lead its group")
 
-// SignalGroup sends sig to all processes of the group that this process leads. ErrGone: the leader has ended, and nobody was
-// signalled; what is left of its group is signalled one by one. ErrNotLeader: neither was anybody.
+// SignalGroup sends sig to all processes of the group that this process leads. ErrGone: the leader has ended, and no process
+// was signalled; what is left of its group is signalled one by one. ErrNotLeader: no process was signalled either.
+// ErrNotLeader: neither was anybody.
 func SignalGroup(leader ID, sig syscall.Signal) error {
 	err := ErrGone
 	if leader.PID > 1 { // to kill(2) the others are everybody, or our own group

@@ -46,8 +46,8 @@ func list() ([]Process, error) {
 	return all, nil
 }
 
-// withEnv looks at the status of who carries the entry before and after it reads the environment again: only then it is that of one
-// process. Of the others nothing else is read.
+// withEnv looks at the status of the process that carries the entry before and after it reads the environment again: only then
+// both belong to one process.
 func withEnv(entry []byte) (found []Process) {
 	numbers, err := pids()
 	if err != nil {
@@ -70,7 +70,7 @@ func withEnv(entry []byte) (found []Process) {
 	return found
 }
 
-// carries reports whether the environment of whoever has that pid at this moment has an entry.
+// carries reports whether the environment of the process that has that pid at this moment has an entry.
 func carries(pid int, entry, buf []byte) bool {
 	environ, err := read(path(pid, "environ"), buf)
 	return err == nil && hasEntry(environ, entry)

@@ -1,8 +1,8 @@
 // Package proc knows the processes of this machine: who they are, whether they still run, and who started them.
 //
-// A pid is no identity: the system gives it to another process as soon as the first one is gone, and to anybody after a boot.
-// An [ID] is pid, start and boot together; it names one process for good. Whoever remembers a process remembers its ID, and
-// signals go through [Signal], which refuses when the pid belongs to somebody else by now.
+// A pid is not an identity: the system gives it to another process as soon as the first one is gone, and to any process after a
+// boot. An [ID] is pid, start and boot together; it names one process for good. Callers remember a process by its ID, and
+// signals go through [Signal], which refuses when the pid belongs to another process by now.
 //
 // What Linux tells in /proc, its handles on processes and the id of the boot are used in this package only. On macOS the same
 // questions are answered by sysctl as well as that can; what it cannot tell is an error of kind errors.ErrUnsupported.
@@ -34,7 +34,7 @@ func Self() ID { return self() }
 var self = sync.OnceValue(func() ID {
 	id, err := Of(os.Getpid())
 	if err != nil {
-		return ID{PID: os.Getpid(), Boot: BootID()} // no /proc here: unknown start, still not somebody else's pid
+		return ID{PID: os.Getpid(), Boot: BootID()} // no /proc here: unknown start, still not another process's pid
 	}
 	return id
 })
@@ -58,8 +58,8 @@ func Named(pid int) (id ID, comm string, err error) {
 	return ID{pid, st.start, BootID()}, st.comm, nil
 }
 
-// Alive reports whether exactly this process still runs. One that is stopped or belongs to somebody else runs; one that has ended
-// and waits for its parent does not.
+// Alive reports whether exactly this process still runs. One that is stopped or belongs to another user runs; one that has
+// ended and waits for its parent does not.
 func (id ID) Alive() bool {
 	now, err := Of(id.PID)
 	return err == nil && now == id
@@ -68,8 +68,8 @@ func (id ID) Alive() bool {
 // String is for messages.
 func (id ID) String() string { return fmt.Sprintf("process %d (start %d)", id.PID, id.Start) }
 
-// StartTime returns when the process that has the pid now was started, by the wall clock of now, and whether there is one. It is
-// exact to the tick (10 ms) as long as nobody sets the clock; for deciding whether two looks saw one process compare IDs.
+// StartTime returns when the process that has the pid now was started, by the wall clock of now, and whether there is one. It
+// is exact to the tick (10 ms) as long as the clock is not set; to decide whether two looks saw one process compare IDs.
 func StartTime(pid int) (time.Time, bool) {
 	st, err := status(pid)
 	if err != nil || st.dead {
@@ -126,8 +126,8 @@ func Ancestors(pid int) iter.Seq[ID] {
 	}
 }
 
-// Signal sends sig to exactly this process. ErrGone: it has ended, and nobody was signalled; signal 0 only asks. Where the system has
-// handles on processes there is no moment in which the pid could change hands.
+// Signal sends sig to exactly this process. ErrGone: it has ended, and no process was signalled; signal 0 only asks. Where the
+// system has handles on processes there is no moment in which the pid could change hands.
 func Signal(id ID, sig syscall.Signal) error {
 	if id.PID <= 0 { // to kill(2) these are groups, or everybody
 		return fmt.Errorf("signal %v: %w", id, ErrGone)

@@ -223,8 +223,8 @@ func parseHighWater(status string) (int64, error) {
 	return 0, fmt.Errorf("read memory of this process: %w", errors.ErrUnsupported)
 }
 
-// signal opens a handle on whoever has the pid and then asks who that is. If it is the process meant, the handle is on it: it had the
-// pid all the time, being older than this call.
+// signal opens a handle on the process that has the pid and then asks which one that is. If it is the right process, the handle
+// is on it: it had the pid all the time, being older than this call.
 func signal(id ID, sig syscall.Signal) error {
 	fd, err := unix.PidfdOpen(id.PID, 0)
 	switch err {

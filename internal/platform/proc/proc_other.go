@@ -24,7 +24,7 @@ func status(pid int) (stat, error) {
 	}
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || int(k.Proc.P_pid) != pid {
-		// The system answers with nothing, and the library with EIO, for a pid that nobody has.
+		// For a pid that no process has, the system answers with nothing, and the library with EIO.
 		if err == nil || err == unix.EIO || err == unix.ESRCH {
 			err = ErrGone
 		}
@@ -33,7 +33,7 @@ func status(pid int) (stat, error) {
 	return known(k), nil
 }
 
-// known is what the record of a process says. Its session is a number only for who asks for it.
+// known is what the record of a process says. Its session is a number only for callers that ask for it.
 func known(k *unix.KinfoProc) stat {
 	comm, _, _ := bytes.Cut(k.Proc.P_comm[:], []byte{0})
 	at := k.Proc.P_starttime

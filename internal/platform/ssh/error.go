@@ -78,7 +78,8 @@ func (e *Error) Hint() string {
 	return ""
 }
 
-// Retryable reports whether the same call may work later: the network or the other side was in the way, and nobody said no.
+// Retryable reports whether the same call may work later: the network or the other side was in the way, and the call was not
+// refused.
 func Retryable(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Again

@@ -25,7 +25,8 @@ type share struct {
 }
 
 const (
-	// sharedIdle is how long a shared connection outlives the last call when nobody ends it, as when our process is killed.
+	// sharedIdle is how long a shared connection outlives the last call when it is not ended explicitly, as when our process is
+	// killed.
 	sharedIdle = 15 * time.Second
 	// maxSocketDir keeps the path of a socket below 104 bytes, the least that a system allows: 13 bytes of ours and 17 of ssh follow.
 	maxSocketDir = 70
@@ -90,7 +91,8 @@ func (s *share) options(h Host) []string {
 	}
 }
 
-// drop forgets a connection that has failed. What holds it notices by itself that nobody answers, or that nobody needs it.
+// drop forgets a connection that has failed. Its holder notices by itself that the other side does not answer, or that the
+// connection is no longer needed.
 func (s *share) drop(h Host) { _ = os.Remove(s.socket(h)) } // there may be none
 
 // end tells what holds the connections to go.

@@ -1,11 +1,12 @@
 // Package ssh reaches other machines with the programs that people use for it, OpenSSH and rsync, as processes.
 //
 // What it promises: everything goes by argument lists, never through a shell of this machine. The command line of the other
-// machine holds nothing but fixed text of ours: a script travels on the standard input, and behind it, as bytes, whatever
-// comes from people ([Client.Run]). So it does not matter what a name or a reason holds, nor which login shell the other side
-// has. A file is seen there whole or not at all ([Client.Push]). Nobody is ever asked anything: a host whose key is unknown, or a key that needs
-// a pass phrase, is an error. Every call has a time limit, what the other side prints is bounded, and a call that ends for whatever
-// reason leaves no process here, unless several of them are to share a connection ([Client.Share]). Errors tell what may work the next time from what will not ([Retryable]).
+// machine holds nothing but fixed text of ours: a script travels on the standard input, and behind it, as bytes, whatever comes
+// from people ([Client.Run]). So it does not matter what a name or a reason holds, nor which login shell the other side has. A
+// file is seen there whole or not at all ([Client.Push]). It never asks questions: a host whose key is unknown, or a key that
+// needs a pass phrase, is an error. Every call has a time limit, what the other side prints is bounded, and a call that ends
+// for whatever reason leaves no process here, unless several of them are to share a connection ([Client.Share]). Errors tell
+// what may work the next time from what will not ([Retryable]).
 //
 // What it leaves to others: when a call is repeated, the halt switch (which ends the context), and showing people the texts
 // of the other side in a fit form; [Error.Last] has no control characters, but output has what it has.
@@ -112,7 +113,7 @@ func (h Host) Dir(parts ...string) (string, error) {
 	return strings.Join(append([]string{root}, parts...), "/"), nil
 }
 
-// root turns "~/x" into "./x": no shell will see it, so nobody would expand the sign.
+// root turns "~/x" into "./x": no shell will see it, so the sign would not be expanded.
 func (h Host) root() (string, error) {
 	root := h.Root
 	if root == "" {
@@ -174,8 +175,8 @@ func quoted(s string) string {
 // defaultPort is that of sshd.
 const defaultPort = 22
 
-// Arguments that hold for every call. The first ones keep a dead network from looking like a slow one. The others keep settings of the user that
-// are meant for typing (a command of their own, tunnels, a terminal, silence) from getting in the way.
+// Arguments that hold for every call. The first ones keep a dead network from looking like a slow one. The others disable
+// settings that users make for interactive use (a command of their own, tunnels, a terminal, silence).
 func (c *Client) options(h Host) []string {
 	connect := c.ConnectTimeout
 	if connect <= 0 {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// All returns the servers of this user that can be named and that somebody answers for: those with a socket in the folder where tmux has
-// them. A server that was ended by force leaves its socket; there nobody answers. How much it takes does not depend on their panes.
+// All returns the servers of this user that can be named and that answer: those with a socket in the folder where tmux has
+// them. A server that was killed leaves its socket, which does not answer.
 func All() []Server {
 	dir := socketDir()
 	entries, err := os.ReadDir(dir)
@@ -27,7 +27,7 @@ func All() []Server {
 	return all
 }
 
-// Among tells whether one of the servers is the one that is meant: by name, or by the socket that the name stands for.
+// Among reports whether one of the servers is s: by name, or by the socket that the name stands for.
 func (s Server) Among(all []Server) bool {
 	return slices.ContainsFunc(all, func(o Server) bool { return o.path() == s.path() })
 }
@@ -53,7 +53,7 @@ func socketDir() string {
 	return filepath.Join(base, "tmux-"+strconv.Itoa(os.Getuid()))
 }
 
-// answers tells whether there is somebody behind a socket. One who is too busy to be asked is.
+// answers reports whether a server listens on a socket. One that is too busy to answer counts.
 func answers(path string) bool {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	if err != nil {

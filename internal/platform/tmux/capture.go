@@ -32,7 +32,7 @@ func (s Server) Capture(ctx context.Context, pane Ref, c Capture) (string, error
 	return string(out), nil
 }
 
-// command is what tmux is told.
+// command is the command line for tmux.
 func (c Capture) command(pane Ref) string {
 	text := "capture-pane -p -t " + pane.ID
 	if c.Joined {

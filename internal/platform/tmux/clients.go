@@ -12,7 +12,7 @@ import (
 // session that no terminal shows has none.
 func (s Server) Clients(ctx context.Context, pane Pane) ([]time.Time, error) {
 	if !isID(pane.Session, '$') {
-		return nil, fmt.Errorf("tmux list-clients on server %s: %q is no session", s, pane.Session)
+		return nil, fmt.Errorf("tmux list-clients on server %s: %q is not a session", s, pane.Session)
 	}
 	out, err := s.ask(ctx, "list-clients", "-t", pane.Session, "-F", "#{client_activity}")
 	if err != nil {
@@ -22,7 +22,7 @@ func (s Server) Clients(ctx context.Context, pane Pane) ([]time.Time, error) {
 	for line := range strings.Lines(string(out)) {
 		sec, err := strconv.ParseInt(strings.TrimSpace(line), 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("tmux list-clients on server %s: %q is no time", s, strings.TrimSpace(line))
+			return nil, fmt.Errorf("tmux list-clients on server %s: %q is not a time", s, strings.TrimSpace(line))
 		}
 		all = append(all, time.Unix(sec, 0))
 	}

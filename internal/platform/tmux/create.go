@@ -43,8 +43,8 @@ var ErrRenamed = errors.New("tmux does not take the name as it is")
 // little more of this process's environment than its locale and paths, since the environment of a server is that of all its later
 // sessions: see serverEnv.
 //
-// In the same step the pane is told to stay when its program ends, with the last screen and how it ended; the session is kept when
-// nobody looks at it, whatever the user's settings say; and its owner is noted. A program that ends at once leaves a dead pane.
+// In the same step tmux is set to keep the pane when its program ends, with the last screen and how it ended; to keep the
+// session when no client is attached, whatever the user's settings say; and to record its owner.
 //
 // What is asked for goes to tmux by its standard input: no argument and no variable shows in the list of processes, and none
 // is expanded or run. A *DuplicateError: the name is taken, nothing was made. fs.ErrNotExist and exec.ErrNotFound: there is no such
@@ -110,7 +110,7 @@ func (s Server) made(spec Spec, out []byte, failed error) (Pane, error) {
 	return p, nil
 }
 
-// script is what tmux is told: commands in one line are one step, and after one that fails none of the rest is done.
+// script is the input for tmux: commands in one line are one step, and after one that fails none of the rest is done.
 func (spec Spec) script(argv []string) string {
 	width, height := spec.Width, spec.Height
 	if width == 0 {

@@ -43,7 +43,7 @@ func (r *row) signal() int {
 		return n
 	}
 	name := strings.TrimPrefix(strings.ToUpper(f), "SIG")
-	return int(unix.SignalNum("SIG" + name)) // 0 for a name that nobody knows
+	return int(unix.SignalNum("SIG" + name)) // 0 for an unknown name
 }
 
 // moment reads a time that may be missing.

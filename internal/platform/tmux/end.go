@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// ErrOwner reports a session that belongs to somebody else than it did when it was listed.
-var ErrOwner = errors.New("the session belongs to somebody else")
+// ErrOwner reports a session whose owner is not the one that it had when it was listed.
+var ErrOwner = errors.New("the session has another owner")
 
 // Find returns the first pane that was made in the session with exactly this name. ErrAbsent: no server runs, or it has no such
 // session. Any other error: not known.
@@ -47,7 +47,7 @@ func (s Server) FindShown(ctx context.Context, name string, want Want, c Capture
 		p, err := s.Find(ctx, name)
 		return p, "", err
 	}
-	mark := rand.Text() // nobody can write it on a screen before
+	mark := rand.Text() // no program can print it on a screen before
 	// Where there is no such pane the call ends there; the list came before.
 	out, err := s.ask(ctx, "list-panes", "-F", paneFormat(), "-a", "-f", equal("session_name", name), ";",
 		"if-shell", "-F", "-t", want.ID, equal("pane_pid", strconv.Itoa(want.PID)), "display-message -p "+mark+" ; "+c.command(Ref{ID: want.ID}))

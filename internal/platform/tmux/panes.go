@@ -22,7 +22,8 @@ type Snapshot struct {
 	Panes   []Pane    // in the order of tmux. A pane whose window is shown in several sessions has a row for each
 }
 
-// A Pane is one pane as it is seen in one session. Texts come from whoever made them and may hold any character but NUL.
+// A Pane is one pane as it is seen in one session. Texts come from the programs that made them and may hold any character but
+// NUL.
 type Pane struct {
 	Server  int   // pid of its server
 	Started int64 // of its server, seconds since 1970

@@ -73,7 +73,7 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 		return out.buf.Bytes(), nil
 	}
 	if out.full {
-		err = errLarge // what the program said when nobody read on is no reason
+		err = errLarge // an output that was cut off is not a reason
 	}
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -89,11 +89,11 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 // started in the same moment, or a server that is being born, may hold them for longer and has nothing to say.
 const linger = Limit
 
-// How long a server may take to end once it has begun to, and tells whoever comes that it "exited unexpectedly": some milliseconds, on a
-// machine that does much else a hundred times that, because its clients have to go first.
+// How long a server may take to end once it has begun to, and tells new clients that it "exited unexpectedly": some
+// milliseconds, on a machine that does much else a hundred times that, because its clients have to go first.
 const (
 	endLimit  = 3 * time.Second
-	bornLimit = time.Second           // for who wants a new one: what ends again and again may be that one, and the program in it with it
+	bornLimit = time.Second           // for callers that want a new one: the server that ends again and again may be that one, and the program in it with it
 	endPause  = 10 * time.Millisecond // before it is asked again; each time twice as long, up to maxPause
 	maxPause  = 100 * time.Millisecond
 )

@@ -24,7 +24,7 @@ const maxLine = 12 << 10
 // The answers stand in the order of the panes.
 func (s Server) Screens(ctx context.Context, panes []Ref, c Capture) []Screen {
 	all := make([]Screen, len(panes))
-	mark := rand.Text() // nobody can write it on a screen before
+	mark := rand.Text() // no program can print it on a screen before
 	var calls sync.WaitGroup
 	for from := 0; from < len(panes); {
 		var args []string
@@ -55,7 +55,7 @@ func (s Server) Screens(ctx context.Context, panes []Ref, c Capture) []Screen {
 	return all
 }
 
-// screen are the commands that print a mark, what came of the guard, and the screen.
+// screen are the commands that print a mark, the result of the guard, and the screen.
 func (s Server) screen(pane Ref, c Capture, mark string) ([]string, error) {
 	guard, err := s.guard(pane, false)
 	if err != nil {

@@ -51,7 +51,7 @@ func (s Server) Paste(ctx context.Context, pane Ref, text string) error {
 	if err != nil {
 		return err
 	}
-	buffer := "tutti-" + rand.Text() // of its own, so that it is nobody's latest copy and concurrent pastes do not mix
+	buffer := "tutti-" + rand.Text() // of its own, so that it is not the user's latest copy and concurrent pastes do not mix
 	drop := "delete-buffer -b " + buffer
 	out, err := s.run(ctx, strings.NewReader(text), "load-buffer", "-b", buffer, "-", ";",
 		"if-shell", "-F", "-t", pane.ID, guard,
@@ -109,7 +109,7 @@ func (s Server) Type(ctx context.Context, pane Ref, sentence string) error {
 }
 
 // Clean returns the text without control characters but tab and line feed, old and new ones alike (U+0080 to U+009F: some
-// terminals take U+009B for ESC [). The line ends CR LF and CR become LF. What is no UTF-8 becomes U+FFFD.
+// terminals take U+009B for ESC [). The line ends CR LF and CR become LF. What is not valid UTF-8 becomes U+FFFD.
 func Clean(text string) string {
 	var b strings.Builder
 	b.Grow(len(text))

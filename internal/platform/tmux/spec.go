@@ -170,7 +170,7 @@ func executable(path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("it is no file")
+		return errors.New("it is not a file")
 	}
 	return unix.Access(path, unix.X_OK)
 }

@@ -1,21 +1,21 @@
 // Package tmux asks the tmux program which panes there are, reads their screens, types into one of them, makes and ends
 // sessions, and tells when something has changed.
 //
-// What it promises: a pane that was seen is the pane that is typed into, or nothing is typed. A pane id (%7) is used once in the
-// life of a server and starts again at %0 with the next one; a pane that is started anew keeps its id; and a program that ends
-// leaves the shell below it, which would run what was meant for the program. So a [Ref] names the server by pid and start, the
-// pane by id and first process, and the program in front; the server compares all of it in the same step in which it types.
-// That step also refuses a pane whose program has ended, because pasting into one crashes the tmux of 2022 (3.3a) and with it every
-// program that lives there; one whose input is switched off, where keys vanish without a word; and one that shares its
-// keys with other panes.
+// What it promises: a pane that was seen is the pane that is typed into, or nothing is typed. A pane id (%7) is used once in
+// the life of a server and starts again at %0 with the next one; a pane that is started anew keeps its id; and a program that
+// ends leaves the shell below it, which would run the text as a command. So a [Ref] names the server by pid and start, the pane
+// by id and first process, and the program in front; the server compares all of it in the same step in which it types. That
+// step also refuses a pane whose program has ended, because pasting into one crashes the tmux of 2022 (3.3a) and with it every
+// program that lives there; one whose input is switched off, where keys vanish without a word; and one that shares its keys
+// with other panes.
 //
-// No shell is involved: tmux is started with a list of arguments, starts no server but for a new session, and is killed after [Limit].
-// Names, titles and folders come from whoever made them; none is ever expanded, and none can be taken for another field
-// or row. They may hold control characters: who shows them has to clean them.
+// No shell is involved: tmux is started with a list of arguments, starts no server but for a new session, and is killed after
+// [Limit]. Names, titles and folders come from other programs; none is ever expanded, and none can be taken for another field
+// or row. They may hold control characters: callers that show them have to clean them. They may hold control characters: who
+// shows them has to clean them.
 //
-// What it leaves to others: which text may be typed and when (it does not know a prompt from a permission dialog), whether
-// the program in the pane is the agent that is meant ([Pane.Runs] says what has to be shown), and the halt switch, which
-// ends the context.
+// What it leaves to others: which text may be typed and when (it does not know a prompt from a permission dialog), whether the
+// program in the pane is the right agent ([Pane.Runs] says what has to be shown), and the halt switch, which ends the context.
 //
 // Everything here is safe for concurrent use. It needs tmux 3.2, which brought the flag that starts no server.
 package tmux
@@ -80,7 +80,7 @@ func FromEnv(tmux string) (Server, error) {
 	}
 	pid, err := strconv.Atoi(rest)
 	if err != nil || pid <= 0 {
-		return Server{}, fmt.Errorf("$TMUX is %q: %q is no pid", tmux, rest)
+		return Server{}, fmt.Errorf("$TMUX is %q: %q is not a pid", tmux, rest)
 	}
 	return Server{socket: path, pid: pid}, nil
 }

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// signal is the channel of tmux on which its hooks give a signal. One that is given when nobody waits is kept for the next.
+// signal is the channel of tmux on which its hooks give a signal. A signal that is given while no one waits is kept for the
+// next.
 const signal = "tutti-watch"
 
 // hooked are the hooks that give a signal, under a number of ours: [0] and on are the user's. A server forgets them when the user's

@@ -44,13 +44,13 @@ type Event struct {
 // in a pane has ended. It is one client of tmux that waits; as long as nothing of the kind happens nothing wakes up, whatever the
 // programs print.
 //
-// The client does not attach to a session, and is none in control mode: to a session of the user that would be a guest who counts, and
-// a server of the version 3.3a crashes when it has news for a client in control mode that is just coming. What is waited for are
-// signals that the server gives itself, by hooks of its own under a number that nobody else uses. They stay, and do nothing
-// when nobody waits.
+// The client does not attach to a session, and is none in control mode: to a session of the user that would be a guest who
+// counts, and a server of the version 3.3a crashes when it has news for a client in control mode that is just coming. It waits
+// for signals that the server gives itself, by hooks of its own under a number that nothing else uses. They stay, and do
+// nothing when no one waits.
 type Watcher struct {
-	// C has the events; one stands for all that happened until it was taken. Whatever happened before the event is in a look
-	// that is made after it was taken, and whatever happens after that look is told anew. It is closed after Exit and by Close.
+	// C has the events; one stands for all that happened until it was taken. A look that is made after an event was taken shows
+	// everything before the event, and later changes cause a new event. It is closed after Exit and by Close.
 	C <-chan Event
 
 	s       Server
@@ -66,8 +66,8 @@ type Watcher struct {
 	wakes atomic.Int64   // how often the wait came to its end
 }
 
-// Watch begins to watch the server, until the context ends or Close is called. Whatever happens after Watch has returned is told.
-// ErrAbsent: no server runs. Any other error: not known.
+// Watch begins to watch the server, until the context ends or Close is called. Everything that happens after Watch has returned
+// is reported. ErrAbsent: no server runs. Any other error: not known.
 func (s Server) Watch(ctx context.Context) (*Watcher, error) {
 	w := &Watcher{s: s, events: make(chan Event), done: make(chan struct{}), ended: make(chan int)}
 	w.C = w.events
@@ -144,7 +144,7 @@ func (w *Watcher) follow(now *waiter) (err error, closed bool) {
 	}
 }
 
-// Of waits that end without a signal, as when somebody kills the client, so many in so much time are no accident.
+// If so many waits end without a signal in so much time, as when the client is killed, that is not an accident.
 const (
 	maxFailures   = 10
 	failureWindow = 10 * time.Second
@@ -174,7 +174,7 @@ func (w *Watcher) again(before *waiter) (*waiter, error) {
 	return next, nil
 }
 
-// news compares two looks. Whoever was woken has something to tell: when nothing is to be seen it has come and gone.
+// news compares two looks. A wake-up always yields an event: when nothing is to be seen it has come and gone.
 func news(before, now map[string]seen) []Kind {
 	renamed, changed := false, len(before) != len(now)
 	for id, was := range before {
@@ -234,7 +234,8 @@ func (w *Watcher) hold(ctx context.Context, held map[int]func(), panes map[strin
 	}
 }
 
-// reap makes the server look for ended programs, again a little later: the helper in whose time signals get lost may run just now.
+// reap makes the server look for ended programs, and once more a little later: the helper that makes signals get lost may run
+// just now.
 func (w *Watcher) reap(ctx context.Context, pid int) {
 	for _, pause := range []time.Duration{0, 10 * time.Millisecond, 30 * time.Millisecond} {
 		select {

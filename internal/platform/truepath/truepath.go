@@ -19,7 +19,7 @@ func Of(path string) string {
 	w := walk{at: "/", todo: names(path), links: maxLinks}
 	for len(w.todo) > 0 {
 		if !w.step() {
-			return filepath.Clean(path) // links that lead in a circle: nobody gets anywhere
+			return filepath.Clean(path) // links that lead in a circle: the path leads nowhere
 		}
 	}
 	return filepath.Join(w.at, filepath.Join(w.rest...))
@@ -66,12 +66,12 @@ func (w *walk) step() bool {
 	return true
 }
 
-// enter goes to what lies in the folder that was reached.
+// enter goes to an entry of the folder that was reached.
 func (w *walk) enter(name string) bool {
 	here := filepath.Join(w.at, name)
 	info, err := os.Lstat(here)
 	switch {
-	case err != nil: // it is not there, or nobody may see it
+	case err != nil: // it is not there, or we may not see it
 		w.rest = append(w.rest, name)
 	case info.Mode()&os.ModeSymlink == 0:
 		w.at = filepath.Join(w.at, spelled(w.at, name, info))
@@ -99,7 +99,7 @@ func spelled(dir, name string, info os.FileInfo) string {
 		return name
 	}
 	if b, err := os.Lstat(filepath.Join(dir, other)); err != nil || !os.SameFile(info, b) {
-		return name // capitals are told from small letters
+		return name // capitals and small letters differ
 	}
 	all, err := os.ReadDir(dir)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Append adds one line under the lock of the log, with one write, so that the line is there whole or, after a crash, as a torn
-// tail that nobody takes for a line. A write or sync that fails is cut off again before the lock is given back.
+// tail that no reader takes for a line. A write or sync that fails is cut off again before the lock is given back.
 //
 // In logs whose foreign writers keep no lock one of them may add a line in the instant of ours. Theirs stays, and the position
 // returned then is the one before both, so that a caller who reads on misses none.
@@ -66,7 +66,7 @@ func checkLine(k store.Key, line []byte) error {
 	case int64(len(line)) > limit:
 		why = fmt.Sprintf("has %d bytes, at most %d are written", len(line), limit)
 	case !canonjson.Valid(line):
-		why = "is no JSON"
+		why = "is not valid JSON"
 	default:
 		return nil
 	}
@@ -129,7 +129,7 @@ func conflictIf(yes bool) error {
 type tail struct {
 	size int64  // of the file
 	end  int64  // what readers have seen when they have seen all
-	torn []byte // a last line of a strict log that is no JSON: it begins at end, and is cut off before a line is added
+	torn []byte // a last line of a strict log that is not valid JSON: it begins at end, and is cut off before a line is added
 	lead bool   // the last line lacks its line feed
 }
 
@@ -140,7 +140,7 @@ func (s *Store) tailOf(k store.Key, f *atomicfile.File, info atomicfile.Info) (t
 	if err != nil || len(last) == 0 || last[len(last)-1] == '\n' {
 		return t, err
 	}
-	// What is longer than the largest thing that quarantine takes is no torn write of anybody's: a person has to look.
+	// What is longer than the largest thing that quarantine takes is not a torn write: a person has to look.
 	limit := store.Quarantine.Spec().WriteLimit
 	start, line, err := lastLine(f, info.Size, limit)
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *Store) write(k store.Key, f *atomicfile.File, info atomicfile.Info, t t
 	alone := serr == nil && after.Size == t.size+int64(n)
 	if err != nil {
 		if n > 0 && alone {
-			_ = f.Truncate(t.size) // should this fail too, the next writer does it: what lies there is torn, or whole and not ours to deny
+			_ = f.Truncate(t.size) // should this fail too, the next writer does it: the rest is torn, or whole and not ours to deny
 		}
 		return "", err
 	}

@@ -75,8 +75,8 @@ type staged struct {
 // errBatch is what the methods answer that a batch does not have.
 var errBatch = errors.New("a batch is for Create only, and only until its function returns")
 
-// Create writes a document that gets its name when the batch ends. What is taken already is told at once. A kind whose
-// documents are created under a lock is created right away: a lock is not held for the length of a batch.
+// Create writes a document that gets its name when the batch ends. A name that is taken already is reported at once. A kind
+// whose documents are created under a lock is created right away: a lock is not held for the length of a batch.
 func (b *batch) Create(ctx context.Context, k store.Key, data []byte) (store.Rev, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

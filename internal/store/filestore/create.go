@@ -72,7 +72,7 @@ func (s *Store) create(ctx context.Context, k store.Key, data []byte, rev store.
 }
 
 // exists makes the error for a name that is taken. Bytes equal to ours count as done for many callers, so they are made as
-// durable as ours would be: whoever wrote them may have died before that.
+// durable as ours would be: their writer may have died before that.
 func (s *Store) exists(k store.Key, d *atomicfile.Dir, base string, rev store.Rev) error {
 	data, _, err := s.readAt(d, base, k)
 	if errors.Is(err, store.ErrNotFound) {
@@ -114,7 +114,7 @@ func taken(s *Store, k store.Key) error {
 	return &store.ExistsError{Key: twin, Rev: s.revAt(twin)}
 }
 
-// takenMeanwhile looks into the archive once more, after the link. What lies there now may be our own message, taken by its
+// takenMeanwhile looks into the archive once more, after the link. What is there now may be our own message, taken by its
 // reader the moment it was visible: then it is delivered. Or it is one of the same name that was in the inbox when we looked
 // first: then ours is taken back. A second reader who met our copy was refused it, because Move found the archive taken.
 func (s *Store) takenMeanwhile(ctx context.Context, k store.Key, rev store.Rev) error {
@@ -140,16 +140,16 @@ func archived(k store.Key) store.Key {
 	return store.Key{Kind: store.Archive, Owner: k.Owner, Name: k.Name}
 }
 
-// look tells with one system call whether a plain file lies at a key. A link on the way is followed, which can only make
-// somebody who may write here anyway say yes or no; nothing is read.
+// look reports with one system call whether a plain file exists at a key. Links on the way are followed; this only lets a
+// process that may write here anyway choose the answer; nothing is read.
 func (s *Store) look(k store.Key) (unix.Stat_t, bool) {
 	var st unix.Stat_t
 	err := unix.Fstatat(s.root.FD(), pathOf(k), &st, unix.AT_SYMLINK_NOFOLLOW)
 	return st, err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG
 }
 
-// halfMoved tells whether a message of the inbox is one that was moved where the system has no rename that refuses to
-// replace, by a link and a removal of which only the first came to pass: it lies in the archive as the same file.
+// halfMoved reports whether a message of the inbox was half moved, on a system whose rename cannot refuse to replace: by a link
+// and a removal, only the first of which happened. Then the archive has the same file.
 func (s *Store) halfMoved(k store.Key, i atomicfile.Info) bool {
 	if k.Kind != store.Inbox || i.Nlink < 2 {
 		return false

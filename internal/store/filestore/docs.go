@@ -63,7 +63,7 @@ func (s *Store) readFile(d *atomicfile.Dir, k store.Key) (data []byte, info atom
 	return s.readAt(d, fileName(k), k)
 }
 
-// readAt reads a document that lies under some name below d.
+// readAt reads a document under some name below d.
 func (s *Store) readAt(d *atomicfile.Dir, name string, k store.Key) ([]byte, atomicfile.Info, error) {
 	data, info, err := d.Read(name, k.Kind.Spec().ReadLimit)
 	if err != nil {
@@ -212,7 +212,7 @@ func checkOwner(ctx context.Context, kind store.Kind, owner string) error {
 }
 
 // Owners yields the owners of a kind: the folders beside each other in the folder of the kind. A link among them is unfit;
-// plain files there are nobody's mailbox and left out.
+// plain files there are not mailboxes and are left out.
 func (s *Store) Owners(ctx context.Context, kind store.Kind) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if err := checkOwner(ctx, kind, "any"); err != nil {

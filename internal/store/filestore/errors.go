@@ -24,7 +24,7 @@ func (s *Store) fail(op string, k store.Key, err error) error {
 		err = store.ErrNotFound
 	}
 	if k.Name != "" && !k.Kind.Spec().IsLog() && errors.Is(err, fs.ErrPermission) {
-		// One file that somebody else keeps to himself must not hide those beside it.
+		// One file that only its owner can read must not hide those beside it.
 		return &store.UnfitError{Key: k, Where: pathOf(k), Why: "this user may not read it"}
 	}
 	if k.Name == "" && k.Owner != "" && errors.Is(err, fs.ErrPermission) {
@@ -34,8 +34,8 @@ func (s *Store) fail(op string, k store.Key, err error) error {
 	return &opError{op, k, err}
 }
 
-// An opError is what failed. It is put into words when somebody reads it: that something is not there is an answer that most
-// callers expect.
+// An opError is what failed. The text is made when it is read: that something is not there is an answer that most callers
+// expect.
 type opError struct {
 	op  string
 	key store.Key

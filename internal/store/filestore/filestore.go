@@ -18,8 +18,8 @@
 // opened must be a plain file of ours, of root or of the owner of the root, within the limit of its kind. Anything else is
 // reported as *store.UnfitError and left alone; the rest of a listing goes on.
 //
-// A message that lies in the inbox although the archive has it was taken and then put there again by a program that does
-// not know the archive, because our own Move is one rename. Create and Move notice it; Get and List show what lies there.
+// A message that is in the inbox although the archive has it was taken and then put there again by a program that does not know
+// the archive, because our own Move is one rename. Create and Move notice it; Get and List show the message.
 //
 // Temporary files that a crash has left are removed after an hour, see [Store.sweep]. What the bytes mean, who may write
 // them, and when something is removed are questions of the callers.
@@ -46,7 +46,7 @@ const (
 
 // Options say how a store is opened. The zero value opens an existing one for reading and writing.
 type Options struct {
-	// Create makes the root and what belongs into it when it is no store yet.
+	// Create makes the root and what belongs into it when it is not a store yet.
 	Create bool
 	// ReadOnly refuses every write with store.ErrReadOnly.
 	ReadOnly bool
@@ -86,15 +86,15 @@ type Store struct {
 	creates map[string]sweepMark // by folder below the root
 }
 
-// NotStoreError reports a folder that is no store: it has neither a sentinel nor a registry.
+// NotStoreError reports a folder that is not a store: it has neither a sentinel nor a registry.
 type NotStoreError struct{ Path string }
 
-func (e *NotStoreError) Error() string { return e.Path + " is no h2a store" }
+func (e *NotStoreError) Error() string { return e.Path + " is not an h2a store" }
 
 // Is lets errors.Is find fs.ErrNotExist: what was asked for is not there.
 func (e *NotStoreError) Is(target error) bool { return target == fs.ErrNotExist }
 
-// SchemaError reports a store of another schema version. Found is "unparseable" for a sentinel that is no JSON object and
+// SchemaError reports a store of another schema version. Found is "unparseable" for a sentinel that is not a JSON object and
 // "missing" for one without a version.
 type SchemaError struct{ Path, Found, Want string }
 
@@ -107,8 +107,8 @@ func (e *SchemaError) Hint() string {
 	return "use the release that made this bus, or name another bus: --root DIR"
 }
 
-// Open opens the folder at path, which the user named: links in it are followed. It costs one open of the folder and one
-// open, read and close of the sentinel; everything else is looked at when it is needed. A folder that is no store is a
+// Open opens the folder at path, which the user named: links in it are followed. It costs one open of the folder and one open,
+// read and close of the sentinel; everything else is looked at when it is needed. A folder that is not a store is a
 // *NotStoreError, one of another version a *SchemaError.
 func Open(path string, o Options) (*Store, error) {
 	root, err := atomicfile.OpenDir(path)

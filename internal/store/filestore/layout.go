@@ -34,8 +34,8 @@ func folderPath(kind store.Kind, owner string) string {
 	return strings.Replace(layoutOf(kind).dir, "{owner}", owner, 1)
 }
 
-// nested tells whether each document of the kind lies in a folder of its own. The times of the folder that List looks into
-// then say nothing about the documents.
+// nested reports whether each document of the kind is in a folder of its own. The times of the folder that List looks into then
+// say nothing about the documents.
 func nested(kind store.Kind) bool { return strings.IndexByte(layoutOf(kind).suffix, '/') >= 0 }
 
 // folder opens the folder that holds the documents of one owner. A missing one is store.ErrNotFound, a link or a file in its
@@ -57,15 +57,14 @@ func fileName(k store.Key) string {
 	return k.Name + l.suffix
 }
 
-// keyOf is the other direction, for a name from the listing of that folder: false for what is no document by its name, such
-// as temporary and lock files. For nested kinds name is that of the folder which holds the document.
+// keyOf is the other direction, for a name from the listing of that folder: false for names that are not documents, such as
+// temporary and lock files.
 func (s *Store) keyOf(kind store.Kind, owner, filename string) (store.Key, bool) {
 	k, ok := keyNamed(kind, owner, filename)
 	return k, ok && k.Check() == nil
 }
 
-// keyNamed is keyOf without the check of the key, so that List can name what nobody could ask for. A leading dot hides
-// nothing: every name that ends as the kind wants is a document, for the existing programs as well.
+// keyNamed is keyOf without the check of the key, so that List can name keys that cannot be requested.
 func keyNamed(kind store.Kind, owner, filename string) (store.Key, bool) {
 	l := layoutOf(kind)
 	if l.single != "" {
@@ -117,13 +116,13 @@ func (s *Store) trusted(uid uint32) bool {
 	return err == nil && uid == root.UID
 }
 
-// unfit says why what a listing or an open found is no document, "" when it is one.
+// unfit returns why something that a listing or an open found is not a document, "" when it is one.
 func (s *Store) unfit(i atomicfile.Info, limit int64) string {
 	switch {
 	case i.Folder():
 		return "is a folder"
 	case !i.Regular():
-		return "is no plain file"
+		return "is not a plain file"
 	case i.Size > limit:
 		return fmt.Sprintf("has %d bytes, at most %d are read", i.Size, limit)
 	case !s.trusted(i.UID):

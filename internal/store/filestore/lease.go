@@ -31,7 +31,7 @@ func (s *Store) Acquire(ctx context.Context, name, holder string, ttl time.Durat
 	return l, err
 }
 
-// Renew moves the end of a lease that nobody else has taken since, whether it has come or not.
+// Renew moves the end of a lease that no other process has taken since, whether it has ended or not.
 func (s *Store) Renew(ctx context.Context, l store.Lease, ttl time.Duration) (store.Lease, error) {
 	var longer store.Lease
 	err := s.withLease(ctx, "renew", l.Name, l.Holder, ttl, func(d *atomicfile.Dir, base string, now store.Lease) (err error) {
@@ -44,7 +44,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease, ttl time.Duration) (st
 	return longer, err
 }
 
-// Release gives a lease back. One that was lost already is no error.
+// Release gives a lease back. Releasing a lost lease is not an error.
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	k := leaseKey(l.Name)
 	if err := s.checkWrite(ctx, "release", k); err != nil {

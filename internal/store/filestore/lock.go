@@ -83,7 +83,7 @@ func lockError(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if e, ok := errors.AsType[*filelock.HeldError](err); ok {
-		return &store.HeldError{Name: e.Path, Holder: cmp.Or(e.Holder, "somebody who left no name"), Until: e.Until}
+		return &store.HeldError{Name: e.Path, Holder: cmp.Or(e.Holder, "an unnamed holder"), Until: e.Until}
 	}
 	return err
 }

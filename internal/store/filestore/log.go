@@ -46,7 +46,7 @@ func (s *Store) openLog(k store.Key) (*atomicfile.File, atomicfile.Info, error) 
 }
 
 // Read yields the lines of a log. Empty lines are skipped. A last line without a line feed is yielded when it is whole JSON;
-// one that is not was never acknowledged by whoever wrote it and does not exist yet.
+// otherwise its writer never acknowledged it and it does not exist yet.
 func (s *Store) Read(ctx context.Context, k store.Key, from store.Pos) iter.Seq2[store.Line, error] {
 	return func(yield func(store.Line, error) bool) {
 		if err := checkLog(ctx, "read", k); err != nil {
@@ -212,7 +212,7 @@ func (s *scanner) line(start, end, next int) (logLine, bool) {
 	case int64(end-start) > s.limit:
 		l.data, l.why = nil, tooLong(s.limit)
 	case !s.brief && !canonjson.Valid(data):
-		l.data, l.why = nil, "is no JSON"
+		l.data, l.why = nil, "is not valid JSON"
 	}
 	return l, true
 }

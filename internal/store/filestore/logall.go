@@ -8,7 +8,7 @@ import (
 )
 
 // ReadAll is Read for callers who fold a long log into something small: each is called with every line, which is theirs only
-// until it returns, and what comes back is the position behind the last one. Nobody has looked whether a line is JSON, except
+// until it returns, and what comes back is the position behind the last one. It does not check whether a line is JSON, except
 // the last one when it has no line feed; lines that are too long are left out.
 //
 // It takes the memory of one chunk however long the log is, and makes one position instead of one a line.

@@ -21,7 +21,7 @@ const (
 	StatusConflict    = "conflict"
 )
 
-// A Rename is one entry whose name is no path segment, or was none. From and To are paths with the root in front.
+// A Rename is one entry whose name is not a path segment, or was not.
 type Rename struct{ From, To, Status string }
 
 // A Migration is what MigratePaths did or, in a dry run, would do.
@@ -47,8 +47,7 @@ var migrated = [...]struct {
 	{"presence", true},
 }
 
-// MigratePaths gives entries whose names are no path segments the names that are. An existing target is a conflict and
-// nothing is ever replaced: two raw names may well become one. The lists are sorted by From.
+// MigratePaths renames entries whose names are not path segments to names that are.
 func (s *Store) MigratePaths(ctx context.Context, dryRun bool) (Migration, error) {
 	m := Migration{Root: s.path, DryRun: dryRun}
 	if err := ctx.Err(); err != nil {

@@ -9,8 +9,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Misplaced names what lies in the place of a folder or a log of a bus and is something else: a pipe, a device, a link, or a log
-// that is too large to be read. It looks at names only, so that nothing can hold it up.
+// Misplaced names entries in the place of a folder or a log of a bus that are something else: a pipe, a device, a link, or a
+// log that is too large to be read. It looks at names only, so that nothing can block it.
 func Misplaced(root string) (all []*store.UnfitError) {
 	seen := map[string]bool{"": true}
 	look := func(k store.Kind, rel string, folder bool) {

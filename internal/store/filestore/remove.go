@@ -56,8 +56,8 @@ func (s *Store) guard(ctx context.Context, k store.Key, d *atomicfile.Dir) (*hel
 	return s.lock(ctx, k, d)
 }
 
-// takeAway removes an owned document, which a foreign program may write without a lock: it is renamed away, looked at, and
-// put back if it is not what the caller had seen. Whoever wrote under the name since then is newer and stays.
+// takeAway removes an owned document, which a foreign program may write without a lock: it is renamed away, looked at, and put
+// back if it is not what the caller had seen. A document that was written under the name since then is newer and stays.
 func (s *Store) takeAway(k store.Key, d *atomicfile.Dir, base string, old store.Rev) error {
 	temps := d
 	if temp := k.Kind.Spec().TempPath; temp != "" {
@@ -114,7 +114,7 @@ func (s *Store) move(ctx context.Context, from store.Key, old store.Rev, to stor
 	case err != nil:
 		return err
 	case s.halfMoved(from, info):
-		_ = d.Remove(base) // the first half had a winner already; whoever is next finds nothing, with or without this step
+		_ = d.Remove(base) // the first half had a winner already; the next caller finds nothing, with or without this step
 		return store.ErrNotFound
 	case old == "" || revOf(data) != old:
 		return store.ErrConflict
@@ -151,7 +151,7 @@ func (s *Store) rename(from store.Key, d *atomicfile.Dir, base string, to store.
 			return err
 		}
 		if _, gone := d.Stat(base); gone != nil {
-			return gone // somebody else took it
+			return gone // another process took it
 		}
 	}
 	return err

@@ -115,8 +115,9 @@ func (s *Store) exchange(k store.Key, temps *atomicfile.Dir, tmp string, d *atom
 	return store.ErrConflict
 }
 
-// putBack undoes an exchange in which we put the file ours under the name. Each exchange shows under tmp what stood last under
-// the name: if that is not the file which we put there, somebody has written since, and theirs is newer than what we put back.
+// putBack undoes an exchange in which we put the file ours under the name. Each exchange moves to tmp the last file under the
+// name: if that is not the file which we put there, another process has written since, and its file is newer than what we put
+// back.
 func putBack(temps *atomicfile.Dir, tmp string, d *atomicfile.Dir, base string, ours atomicfile.Info) error {
 	for range 8 {
 		theirs, err := temps.Stat(tmp)

@@ -80,8 +80,7 @@ func (s *Store) shrink(ctx context.Context, k store.Key, keep func(line []byte) 
 	return gone, nil
 }
 
-// drops tells whether a line, with its line feed, goes. What is no good line is nobody's to judge, and a last one without a
-// line feed may be torn.
+// drops tells whether a line, with its line feed, goes. Invalid lines are kept, and a last one without a line feed may be torn.
 func drops(line []byte, limit int64, keep func([]byte) bool) bool {
 	data, whole := bytes.CutSuffix(line, []byte("\n"))
 	return whole && int64(len(data)) <= limit && canonjson.Valid(data) && !keep(data)

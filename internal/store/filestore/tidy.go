@@ -15,12 +15,11 @@ import (
 	"tutti/internal/store"
 )
 
-// tidyRoot is the folder of what was tidied away. It is ours: the existing programs do not know it, and no kind lies in it, so
-// no listing, view or search of the store shows what is there. A file holds the documents of one owner and month, see
-// tidyfile.go.
+// tidyRoot is the folder of tidied documents. It is ours: the existing programs do not know it, and no kind is stored in it, so
+// no listing, view or search of the store shows its content.
 const tidyRoot = "tidied"
 
-// TidyKinds are the kinds that Tidy takes: documents that nobody waits for any more.
+// TidyKinds are the kinds that Tidy takes: documents that no agent waits for any more.
 var TidyKinds = [...]store.Kind{store.Archive, store.Outbox}
 
 // A Tidied says what became of the documents of one owner that arrived in one month.
@@ -34,8 +33,8 @@ type Tidied struct {
 	Packed int64  // size of the file; 0 in a dry run
 }
 
-// Tidy packs the documents of TidyKinds that arrived before a time into one compressed file for each owner and month, below
-// the folder tidied, and removes them. It yields each month as it is done; what is no document is yielded as
+// Tidy packs the documents of TidyKinds that arrived before a time into one compressed file for each owner and month, below the
+// folder tidied, and removes them. It yields each month as it is done; anything that is not a document is yielded as
 // *store.UnfitError and stays where it is. With dry nothing is written and each month is yielded as it would be.
 //
 // No document is removed before the file that holds it was written, synced, read back, compared by hash, and has got its name.
@@ -225,7 +224,7 @@ func (p *packing) pack(ctx context.Context, found []store.Entry) error {
 			continue
 		}
 		if err == nil && !canonjson.Valid(data) {
-			err = &store.UnfitError{Key: e.Key, Where: p.t.s.where(e.Key), Why: "is no JSON"}
+			err = &store.UnfitError{Key: e.Key, Where: p.t.s.where(e.Key), Why: "is not valid JSON"}
 		}
 		if err != nil || info.Unstable {
 			if err = pass(p.t.yield, err); err != nil {

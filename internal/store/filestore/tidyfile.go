@@ -84,7 +84,7 @@ func untidy(line []byte) (name string, stored time.Time, data []byte, err error)
 	var v [7][]byte
 	names := []string{"name", "stored", "sha256", "indented", "lf", "document", "text"}
 	if !canonjson.Valid(line) || !canonjson.Pick(line, names, v[:]) {
-		return "", stored, nil, errors.New("holds a line that is no object")
+		return "", stored, nil, errors.New("holds a line that is not an object")
 	}
 	name, ok := canonjson.String(v[0])
 	at, ok2 := canonjson.String(v[1])

@@ -33,7 +33,7 @@ const fullPass = time.Minute
 // Kinds that are replaced give inode numbers back and forth, and those with a folder for each document do not show in the
 // times of the folder above: there every query is exact.
 //
-// What is no document comes first, as *store.UnfitError, and is no row of the newest n.
+// Anything that is not a document comes first, as *store.UnfitError, and is not one of the newest n.
 func (s *Store) View(ctx context.Context, kind store.Kind, owner string, p *store.Projection, q store.Query) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		if err := checkOwner(ctx, kind, owner); err != nil {
@@ -169,7 +169,7 @@ func (v *view) look(q store.Query) error {
 	return v.few(same, q.Newest)
 }
 
-// save keeps what was found. Whoever cannot write the cache folder reads a little more next time.
+// save keeps the result. A process that cannot write the cache folder reads a little more next time.
 func (v *view) save() {
 	if v.cache.dir == nil || v.partial && len(v.drop)+len(v.add) < fewChanges {
 		return
@@ -222,7 +222,7 @@ func (v *view) why(r *index.Row, k store.Key) error {
 	_, why, err := r.Body()
 	if err != nil {
 		v.cache.discard()
-		why = "is no document"
+		why = "is not a document"
 	}
 	return &store.UnfitError{Key: k, Where: v.s.where(k), Why: why}
 }

@@ -13,9 +13,9 @@ import (
 	"tutti/internal/store/index"
 )
 
-// Find answers from a table of keys in the cache folder, and reads what the log has grown by since. A line is yielded only
-// when it lies in the log now and its keys, made from these bytes, hold key; where table and log disagree the log is read
-// from there on.
+// Find answers from a table of keys in the cache folder, and reads what the log has grown by since. It yields a line only if
+// the log has it now and its keys, made from these bytes, hold key; where table and log disagree it reads the log from there
+// on.
 //
 // A log counts as grown when it is the same file, is larger than it was, and begins and ends, where it ended then, with the same
 // 4 KiB; otherwise the table is built anew. A program that changes a line in the middle of a log in place, and lets the log
@@ -181,7 +181,7 @@ func (f *finder) readTail() error {
 		if whole && l.next <= f.info.Size {
 			f.parsed = l.next
 		}
-		// Whoever runs after a log that grows may never come to its end.
+		// A reader that follows a growing log may never come to its end.
 		if l.next >= f.info.Size {
 			return nil
 		}

@@ -256,7 +256,7 @@ func (v *view) renew(r *index.Row) bool {
 }
 
 // read makes the row of a document, false when there is none. Whether it is settled is judged by the time at which the query
-// began: a write after that shows, so that nobody needs to look again.
+// began: a write after that shows, so no second look is needed.
 func (v *view) read(name string) (index.Row, bool) {
 	k, _ := keyNamed(v.of.Kind, v.of.Owner, name)
 	if nested(k.Kind) {
@@ -295,8 +295,7 @@ func (v *view) age(info atomicfile.Info) index.Flags {
 	return 0
 }
 
-// unfit makes the row of what is no document. With err it is one that we could not read: that is said as it is, and tried
-// again each time.
+// unfit makes the row of something that is not a document.
 func (v *view) unfit(k store.Key, name, why string, err error) (index.Row, bool) {
 	info, statErr := v.d.Stat(fileName(k))
 	if errors.Is(statErr, fs.ErrNotExist) {
@@ -321,7 +320,7 @@ const (
 	// maxReaders is how many goroutines look at the rows of a folder. The calls of the system, which are two thirds of the cost, do
 	// not wait for each other; beyond a few processors they wait for the folder.
 	maxReaders = 4
-	// share is how many rows one takes at a time, and below how many nobody helps it.
+	// share is how many rows one goroutine takes at a time, and the count below which it works alone.
 	share = 64
 )
 

@@ -12,8 +12,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Watch reports what the kernel tells of the folders of the scopes. A folder need not exist yet. Temporary and lock files
-// wake nobody. Where the kernel grants no watcher the folders are listed once a second, see [Store.Polled].
+// Watch reports what the kernel reports about the folders of the scopes. A folder need not exist yet. Temporary and lock files
+// cause no event.
 func (s *Store) Watch(ctx context.Context, of []store.Scope) (<-chan store.Change, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (w *watch) start(scope store.Scope) {
 func (w *watch) leaf(scope store.Scope) *sighted {
 	rel := folderPath(scope.Kind, scope.Owner)
 	names := func(file string) bool {
-		k, ok := w.s.keyOf(scope.Kind, scope.Owner, file) // nobody could ask for another one
+		k, ok := w.s.keyOf(scope.Kind, scope.Owner, file) // no caller could ask for another one
 		return ok && (scope.Name == "" || k.Name == scope.Name)
 	}
 	if nested(scope.Kind) {

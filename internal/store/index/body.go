@@ -14,7 +14,7 @@ func (r *Row) raw() (string, error) {
 	return string(b), err
 }
 
-// read reads the body through a window over the section that it lies in. It is valid until the window moves.
+// read reads the body through a window over its section. The body is valid until the window moves.
 func (r *Row) read(from *section) ([]byte, error) {
 	b, err := from.bytes(r.off, r.size)
 	if err == nil && sum(0, b) != r.sum {
@@ -47,7 +47,7 @@ func (r *Row) Body() (keys []string, summary string, err error) {
 	return keys, b, nil
 }
 
-// Summary is the summary of Body, for who does not ask for the keys.
+// Summary is the summary of Body, for callers that do not need the keys.
 func (r *Row) Summary() (string, error) {
 	b, err := r.raw()
 	if err != nil {
@@ -83,14 +83,14 @@ func count(b string) (n int, rest string, ok bool) {
 // Bodies are all bodies of one table in memory, where they stay when it is closed. Who keeps one of them keeps all.
 type Bodies struct {
 	of  [2]*part
-	all [2][]byte // which nobody writes to once they are read
+	all [2][]byte // which never changes once they are read
 }
 
 // mostBodies limits what is read at once: a hundred thousand messages. What is larger is read row by row.
 const mostBodies = 64 << 20
 
 // Bodies reads them in one go: to read those of ten thousand rows one by one takes longer than to check them. It may run beside
-// the other methods, but for Close. Bodies that cannot be read are those of no row: who asks the row for its own is told why.
+// the other methods, but for Close. Bodies that cannot be read are those of no row: asking the row for its own returns why.
 func (t *Table) Bodies() *Bodies {
 	b := &Bodies{of: [2]*part{t.base, t.more}}
 	for i, p := range b.of {
@@ -106,8 +106,8 @@ func (t *Table) Bodies() *Bodies {
 	return b
 }
 
-// Hold gives a row its body; several goroutines may do so at once. A row that is damaged stays as it is: who asks for its body
-// is told.
+// Hold gives a row its body; several goroutines may do so at once. A row that is damaged stays as it is: asking for its body
+// returns the error.
 func (b *Bodies) Hold(r *Row) {
 	for i, p := range b.of {
 		all := b.all[i]

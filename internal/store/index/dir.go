@@ -87,7 +87,7 @@ func (d *Dir) open(name string) (fd int, size int64, err error) {
 		return fd, st.Size, nil
 	}
 	unix.Close(fd)
-	return -1, 0, fmt.Errorf("%w: %s is no plain file of ours", ErrBad, name)
+	return -1, 0, fmt.Errorf("%w: %s is not a plain file of ours", ErrBad, name)
 }
 
 // tempPrefix begins the names of files that are being written; the rest is random.

@@ -4,11 +4,11 @@
 // rows. A key table ([Keys]) says where in a log the lines with a key lie. Both live in a cache folder ([Dir]) that is
 // ours alone, may be deleted at any time, and are never written in place: a reader sees an old table or a new one.
 //
-// The promise is about damage: every byte of a file is covered by a checksum that is looked at before the byte is
-// believed. A table that was cut, mixed or changed, by whatever accident, gives [ErrBad] and never a wrong row, a missing
-// row or a wrong place. A table that was made by another program build, of another subject or for another projection is
-// ErrBad too. The answer to ErrBad is always the same: throw the table away and build it from its source. Checksums are no
-// signatures: whoever can write the cache folder can forge a table, which is why the folder is checked.
+// The promise is about damage: every byte of a file is covered by a checksum that is looked at before the byte is believed. A
+// table that was cut, mixed or changed, by whatever accident, gives [ErrBad] and never a wrong row, a missing row or a wrong
+// place. A table that was made by another program build, of another subject or for another projection is ErrBad too. The answer
+// to ErrBad is always the same: throw the table away and build it from its source. Checksums are not signatures: anyone who can
+// write the cache folder can forge a table, which is why the folder is checked.
 //
 // Whether a row still tells the truth about its source, when to look and what to keep are questions of the callers.
 // Nothing here is synced to disk: a power cut costs the table, not an answer.
@@ -36,8 +36,8 @@ type Scope struct {
 	Version    int // of the projection
 }
 
-// A Stat is the identity of a source: as long as it is equal nobody has written there, within the grain of the clock of
-// the file system. Times are nanoseconds since 1970.
+// A Stat is the identity of a source: as long as it is equal the source was not written, within the grain of the clock of the
+// file system.
 type Stat struct {
 	Dev, Ino     uint64
 	Size         int64
@@ -48,8 +48,8 @@ type Stat struct {
 // bytes, all bursts up to four), and its tables are ready 0.13 ms sooner, in programs that live for three.
 func sum(seed uint32, b []byte) uint32 { return crc32.Update(seed, crc32.IEEETable, b) }
 
-// seedOf makes the seed of a checksum of the piece n of a file. With it a piece that lies in another place, or is left from
-// an older file, does not pass.
+// seedOf makes the seed of a checksum of the piece n of a file. With it a piece that was moved to another place, or is left
+// from an older file, does not pass.
 func seedOf(nonce uint64, n int) uint32 {
 	return uint32(nonce) ^ uint32(nonce>>32) ^ uint32(n)*0x9e3779b1
 }

@@ -134,7 +134,8 @@ func (k *Keys) Len() int { return int(k.count) }
 // Seed is what [Hash] needs for this table and for tables that continue it.
 func (k *Keys) Seed() uint64 { return k.seed }
 
-// NewSeed makes the seed of a table that begins anew. It is random, so that nobody can write a log whose keys share a hash.
+// NewSeed makes the seed of a table that begins anew. It is random, so that no attacker can write a log whose keys share a
+// hash.
 func NewSeed() uint64 { return rand.Uint64() }
 
 // Hash is FNV-1a from a seeded start, and mixed at the end so that all bits serve the search.

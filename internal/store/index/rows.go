@@ -18,7 +18,7 @@ type Flags uint16
 const (
 	// Unsettled: the source was so young when it was read that a later write need not show in its Stat.
 	Unsettled Flags = 1 << iota
-	// Unfit: the source is no document. The summary says why; the row has no place in the order.
+	// Unfit: the source is not a document.
 	Unfit
 )
 
@@ -411,7 +411,7 @@ func (t *Table) Part(rows []Row, from int) error {
 // nameSize is how long names are, about: what a window for them begins with.
 const nameSize = 64
 
-// whole has rows and names read in large windows from the first on, since all of them are wanted.
+// whole has rows and names read in large windows from the first on, since all of them are needed.
 func (p *part) whole() { p.entries.step, p.names.step = lastWindow, lastWindow }
 
 // A cursor goes through one part, a row at a time.

@@ -2,8 +2,8 @@ package index
 
 import "fmt"
 
-// A section is a stretch of a file that is read through a window: whoever goes through it in order causes few and large
-// reads, whoever wants its beginning only a small one.
+// A section is a stretch of a file that is read through a window: reading it in order causes few and large reads, reading only
+// its beginning one small read.
 type section struct {
 	fd    int
 	start int64 // in the file

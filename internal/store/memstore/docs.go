@@ -12,8 +12,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Get returns the document. One whose twin lies in the archive is finished off and reported as not found: it was moved,
-// and the one who moved it died before the source was deleted.
+// Get returns the document. If the archive has its twin, Get deletes the document and reports it as not found: it was moved,
+// and the mover died before it deleted the source.
 func (s *Store) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 	if err := s.door(ctx, k, false); err != nil {
 		return store.Doc{}, fail("get", k, err)
@@ -182,7 +182,7 @@ func (s *Store) update(k store.Key, old store.Rev, m message) (message, error) {
 	return stored, store.ErrConflict
 }
 
-// Move creates the target and then deletes the source. Who created the target has won, even when somebody else, who
+// Move creates the target and then deletes the source. The process that created the target has won, even if another one, which
 // found the twin, was faster with the deletion.
 func (s *Store) Move(ctx context.Context, from store.Key, old store.Rev, to store.Key) error {
 	err := s.door(ctx, from, true)
@@ -213,7 +213,7 @@ func (s *Store) move(from store.Key, old store.Rev, to store.Key) error {
 	if err != nil {
 		if isTwin(target, from, source) {
 			_, _ = s.drop(from, source, to)
-			return store.ErrNotFound // somebody else took it
+			return store.ErrNotFound // another process took it
 		}
 		return err
 	}
@@ -226,7 +226,7 @@ func (s *Store) move(from store.Key, old store.Rev, to store.Key) error {
 	if err == nil || found.to == (passage{to.Subject(), source.seq}) {
 		return nil
 	}
-	// Somebody else deleted, rewrote or moved the source in between: nothing was taken.
+	// Another process deleted, rewrote or moved the source in between: nothing was taken.
 	_, _ = s.srv.put(bucketOf(to), to.Subject(), target.seq, message{deleted: true})
 	if found.seq == 0 || found.deleted {
 		return store.ErrNotFound
@@ -249,8 +249,8 @@ func (s *Store) last(k store.Key) message {
 	return m
 }
 
-// finishMove deletes a message of the inbox that was moved to the archive by somebody who died before deleting it, and
-// tells whether it was one. A connection that may not write only hides it.
+// finishMove deletes a message of the inbox that was moved to the archive by a process that died before deleting it, and
+// reports whether it was one.
 func (s *Store) finishMove(k store.Key, m message) bool {
 	if k.Kind != store.Inbox || m.seq == 0 || m.deleted {
 		return false
@@ -260,7 +260,7 @@ func (s *Store) finishMove(k store.Key, m message) bool {
 		return false
 	}
 	if !s.readOnly {
-		_, _ = s.drop(k, m, to) // an error says that somebody else has done it
+		_, _ = s.drop(k, m, to) // an error says that another process has done it
 	}
 	return true
 }
@@ -294,7 +294,7 @@ func unfit(k store.Key, m message) error {
 	return nil
 }
 
-// Plant stores data as a foreign program would: whatever lies there, whatever the size.
+// Plant stores data as a foreign program would: over any content, whatever the size.
 func (s *Store) Plant(k store.Key, data []byte) error {
 	if err := k.Check(); err != nil {
 		return fail("plant", k, err)

@@ -69,7 +69,7 @@ func badLine(k store.Key, m message) error {
 		return &store.UnfitError{Key: k, Where: where, Why: why}
 	}
 	if !json.Valid(m.data) {
-		return &store.UnfitError{Key: k, Where: where, Why: "the line is no JSON"}
+		return &store.UnfitError{Key: k, Where: where, Why: "the line is not valid JSON"}
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func checkLine(k store.Key, line []byte) error {
 	case bytes.IndexByte(line, '\n') >= 0:
 		return errors.New("the line holds a line feed")
 	case !json.Valid(line):
-		return errors.New("the line is no JSON")
+		return errors.New("the line is not valid JSON")
 	}
 	return checkSize(k, "a line", len(line))
 }

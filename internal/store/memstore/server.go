@@ -11,7 +11,7 @@ import (
 // errWrongLast is what the server answers when the last message of a subject is not the one that the client expected.
 var errWrongLast = errors.New("wrong last sequence")
 
-// A message is what lies under a subject. It is never changed once it is stored.
+// A message is the content of a subject. It is never changed once it is stored.
 type message struct {
 	seq     uint64
 	at      time.Time
@@ -20,8 +20,8 @@ type message struct {
 	// from is set on the target of a Move. Only by it a reader can tell the twin of a move that was cut short from a
 	// document that happens to have the same name.
 	from passage
-	// to is set on the marker that a Move leaves, and on the document created over that marker. By it the one who
-	// moved learns whether it was he, when somebody else was faster with the deletion.
+	// to is set on the marker that a Move leaves, and on the document created over that marker. It shows a mover whether it
+	// won, if another process was faster with the deletion.
 	to passage
 }
 

@@ -8,8 +8,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Get returns the document. One whose twin lies in the archive is finished off and reported as not found: it was moved,
-// and the one who moved it died before the source was deleted.
+// Get returns the document. If the archive has its twin, Get deletes the document and reports it as not found: it was moved,
+// and the mover died before it deleted the source.
 func (s *Store) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 	err := s.door(ctx, k, false)
 	var m message
@@ -157,7 +157,7 @@ func (s *Store) update(ctx context.Context, m message, old store.Rev) (message, 
 	return message{}, overtaken(found)
 }
 
-// overtaken says what somebody else, who was faster, has made of a document.
+// overtaken returns what another process, which was faster, has made of a document.
 func overtaken(found message) error {
 	if found.there() {
 		return store.ErrConflict

@@ -10,8 +10,7 @@ import (
 	"tutti/internal/store"
 )
 
-// A leaseDoc is what lies under the name of a lease. The end is not in it: it is the arrival by the server's clock plus
-// the duration, and it is the server who is asked for the time, so that the clocks of two clients need not agree.
+// A leaseDoc is the document of a lease.
 type leaseDoc struct {
 	Holder string        `json:"holder"`
 	TTL    time.Duration `json:"ttl"`
@@ -40,7 +39,7 @@ func (s *Store) Acquire(ctx context.Context, name, holder string, ttl time.Durat
 		case err == nil:
 			return l, nil
 		case errors.Is(err, store.ErrExists), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
-			err = nil // somebody else was faster: look again
+			err = nil // another process was faster: look again
 		}
 	}
 	return store.Lease{}, fail("acquire", k, err)
@@ -101,7 +100,7 @@ func (s *Store) now(ctx context.Context) (time.Time, error) {
 	return stream.CachedInfo().TimeStamp, nil
 }
 
-// Renew replaces the document of a lease that nobody else has taken since, whether its end has come or not.
+// Renew replaces the document of a lease that no other process has taken since, whether it has ended or not.
 func (s *Store) Renew(ctx context.Context, l store.Lease, ttl time.Duration) (store.Lease, error) {
 	k := store.Key{Kind: store.NamedLease, Name: l.Name}
 	m, err := s.lease(ctx, k, l.Holder, ttl)

@@ -133,7 +133,7 @@ func (s *Store) headPage(ctx context.Context, h home, filter string, last *uint6
 		return false, s.said(ctx, err)
 	}
 	consumer := name + "." + c.CachedInfo().Name
-	// Nobody waits for this, and when it is lost the server drops the consumer on its own.
+	// This is not waited for; if the call is lost the server drops the consumer on its own.
 	defer func() { _ = s.nc.Publish("$JS.API.CONSUMER.DELETE."+consumer, nil) }()
 	if c.CachedInfo().NumPending == 0 {
 		return false, nil
@@ -168,7 +168,7 @@ func (s *Store) pull(ctx context.Context, h home, consumer string, last *uint64,
 		*last = meta.Sequence.Stream
 		m, err := s.stored(h, in.Subject, meta.Sequence.Stream, meta.Timestamp, in.Header)
 		if err != nil {
-			return got < q.Batch, nil // somebody else's name: no key has it
+			return got < q.Batch, nil // another program's name: no key has it
 		}
 		if m.size, err = strconv.ParseInt(in.Header.Get(headSize), 10, 64); err != nil {
 			return false, err
@@ -179,8 +179,7 @@ func (s *Store) pull(ctx context.Context, h home, consumer string, last *uint64,
 	return got, err
 }
 
-// dropMoved takes away the messages of the inbox whose twin lies in the archive. Hardly ever is there one, so each
-// question is short and its answer empty.
+// dropMoved takes away the messages of the inbox whose twin is in the archive.
 func (s *Store) dropMoved(ctx context.Context, found map[store.Key]message) error {
 	for keys := range slices.Chunk(slices.Collect(maps.Keys(found)), twinKeys) {
 		targets := make([]store.Key, len(keys))

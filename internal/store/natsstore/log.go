@@ -89,7 +89,7 @@ func badLine(m message) error {
 		return bad(fmt.Sprintf("a line of %d bytes is too large, at most %d are read", m.size, limit))
 	}
 	if !json.Valid(m.data) {
-		return bad("the line is no JSON")
+		return bad("the line is not valid JSON")
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (s *Store) checkLine(k store.Key, line []byte) error {
 	case bytes.IndexByte(line, '\n') >= 0:
 		return errors.New("the line holds a line feed")
 	case !json.Valid(line):
-		return errors.New("the line is no JSON")
+		return errors.New("the line is not valid JSON")
 	}
 	return s.checkSize(k, "a line", len(line))
 }

@@ -8,7 +8,7 @@ import (
 	"tutti/internal/store"
 )
 
-// Move creates the target and then deletes the source. Who created the target has won, even when somebody else, who
+// Move creates the target and then deletes the source. The process that created the target has won, even if another one, which
 // found the twin, was faster with the deletion.
 func (s *Store) Move(ctx context.Context, from store.Key, old store.Rev, to store.Key) error {
 	err := s.door(ctx, from, true)
@@ -35,7 +35,7 @@ func (s *Store) move(ctx context.Context, from store.Key, old store.Rev, to stor
 	target, err := s.create(ctx, message{key: to, data: source.data, from: passage(from, source)}, anything)
 	if err != nil {
 		if errors.Is(err, store.ErrExists) && isTwin(target, source) {
-			// Somebody else took it. An error says that he, or a third one, has deleted the source already.
+			// Another process took it. An error means that the source has been deleted already.
 			_, _ = s.drop(ctx, source, to)
 			return store.ErrNotFound
 		}
@@ -54,7 +54,7 @@ func (s *Store) move(ctx context.Context, from store.Key, old store.Rev, to stor
 	if err != nil || found.to == passage(to, source) {
 		return err
 	}
-	// Somebody else deleted, rewrote or moved the source in between: nothing was taken.
+	// Another process deleted, rewrote or moved the source in between: nothing was taken.
 	undo := message{key: to, deleted: true}
 	if _, err := s.put(ctx, undo, &target.seq); err != nil && !errors.Is(err, errWrongLast) {
 		return err
@@ -91,8 +91,7 @@ func (s *Store) settled(ctx context.Context, k store.Key) (message, error) {
 	return source, nil
 }
 
-// finishMove deletes a message of the inbox that was moved to the archive by somebody who died before deleting it. A
-// connection that may not write only hides it.
+// finishMove deletes a message of the inbox that was moved to the archive by a process that died before deleting it.
 func (s *Store) finishMove(ctx context.Context, source message) {
 	if !s.opt.ReadOnly {
 		_, _ = s.drop(ctx, source, archived(source.key)) // an error leaves it to the next who looks

@@ -1,15 +1,15 @@
 // Package natsstore keeps the contract of package store on NATS JetStream.
 //
-// It is there to prove that the cut of the contract holds on something that is no folder: every test of storetest passes
-// on a JetStream server. No program links it and no root is opened with it yet.
+// It is there to prove that the contract also fits something that is not a folder: every test of storetest passes on a
+// JetStream server.
 //
-// Documents lie in two key-value buckets, one message a subject; log lines lie in two streams, one subject a log (see
-// homes). A revision and a position are the sequence of a message and a mark that was made at random when it was written,
-// so that those of a stream that somebody deleted and made anew are not taken for one another. Every change of a document
-// is one publication bound to the last sequence of its subject: of many, the server lets one through. A deletion leaves a
-// marker, so that the chain of sequences is not broken. There is no rename: Move creates the target, which says where it
-// came from, and then puts the marker in place of the source. Who dies in between leaves both, and for a message that
-// was taken from the inbox whoever looks next finishes that (see finishMove).
+// Documents lie in two key-value buckets, one message a subject; log lines lie in two streams, one subject a log (see homes). A
+// revision and a position are the sequence of a message and a mark that was made at random when it was written, so that those
+// of a stream that was deleted and made anew are not confused. Every change of a document is one publication bound to the last
+// sequence of its subject: of many, the server lets one through. A deletion leaves a marker, so that the chain of sequences is
+// not broken. There is no rename: Move creates the target, which says where it came from, and then puts the marker in place of
+// the source. A process that dies in between leaves both; for a message that was taken from the inbox the next reader finishes
+// the move (see finishMove).
 //
 // All streams have one replica: what has been written is then what the next reader sees. Durability is the server's: the
 // contract's promise for a power cut holds on one that syncs always. The store has its own limit for a value, the payload
@@ -106,7 +106,7 @@ var (
 func Open(ctx context.Context, address string, o Options) (*Store, error) {
 	o.Name = cmp.Or(o.Name, "tutti")
 	if ok, err := regexp.MatchString(`^[A-Za-z0-9_-]{1,32}$`, o.Name); err != nil || !ok {
-		return nil, fmt.Errorf("open store: %q is no name for streams", o.Name)
+		return nil, fmt.Errorf("open store: invalid stream name %q", o.Name)
 	}
 	if o.LiveTTL <= 0 {
 		o.LiveTTL = DefaultLiveTTL

@@ -92,7 +92,7 @@ func (s *Store) ensure(ctx context.Context, h home) error {
 			return store.ErrNotFound
 		}
 		found, err = s.makeStream(within, want)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody else was faster, with other choices
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another process was faster, with other choices
 			found, err = s.js.Stream(within, want.Name)
 		}
 	}

@@ -70,8 +70,8 @@ func (s *Store) Watch(ctx context.Context, of []store.Scope) (<-chan store.Chang
 	return out, nil
 }
 
-// filtersOf are the subjects of scopes, below the prefix of their streams. No two of a stream may overlap, so a kind of
-// which several owners and names are meant is filtered as a whole, and the rest is done by offer.
+// filtersOf are the subjects of scopes, below the prefix of their streams. No two of a stream may overlap, so a kind with
+// several owners and names is filtered as a whole, and offer does the rest.
 func filtersOf(scopes []store.Scope) map[home][]string {
 	byKind := map[store.Kind][]store.Scope{}
 	for _, scope := range scopes {

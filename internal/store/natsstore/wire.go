@@ -40,10 +40,10 @@ const (
 // errWrongLast is what the server answers when the last message of a subject is not the one that the client expected.
 var errWrongLast = errors.New("wrong last sequence")
 
-// A message is what lies under a subject.
+// A message is the content of a subject.
 type message struct {
 	key     store.Key
-	seq     uint64 // 0: nothing lies there
+	seq     uint64 // 0: there is none
 	mark    string
 	at      time.Time
 	data    []byte
@@ -52,8 +52,8 @@ type message struct {
 	// from is set on the target of a Move. Only by it a reader can tell the twin of a move that was cut short from a
 	// document that happens to have the same name.
 	from string
-	// to is set on the marker that a Move leaves, and on all that comes after it. By it the one who moved learns whether
-	// it was he, when somebody else was faster with the deletion.
+	// to is set on the marker that a Move leaves, and on all that comes after it. It shows a mover whether it won, if another
+	// process was faster with the deletion.
 	to string
 }
 
@@ -265,7 +265,7 @@ func (s *Store) stored(h home, subject string, seq uint64, at time.Time, head na
 		return message{}, err
 	}
 	m := message{key: k, seq: seq, at: at, mark: head.Get(headMark), from: head.Get(headFrom), to: head.Get(headTo)}
-	if m.mark == "" { // somebody else's: the time of its arrival will do
+	if m.mark == "" { // another program's: the time of its arrival will do
 		m.mark = "t" + strconv.FormatInt(at.UnixNano(), 36)
 	}
 	switch head.Get(headOp) {

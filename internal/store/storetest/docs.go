@@ -12,7 +12,7 @@ import (
 	"tutti/internal/store"
 )
 
-// testCreate: a free key is filled and read back; a taken one is told, with the revision that lies there.
+// testCreate: a free key is filled and read back; a taken one is reported, with its revision.
 func testCreate(f *fixture) {
 	for _, kind := range docKinds() {
 		k := anyKey(kind)
@@ -39,7 +39,7 @@ func testCreate(f *fixture) {
 	f.wantDoc(k, rev, doc("mine"))
 }
 
-// testCreateRace: of many callers one wins, and the others are told the winner's revision.
+// testCreateRace: of many callers one wins, and the others get the winner's revision.
 func testCreateRace(f *fixture) {
 	for round := range 5 {
 		for _, kind := range []store.Kind{store.Inbox, store.DriveReplay, store.Negotiation, store.Presence} {
@@ -84,8 +84,8 @@ func testTaken(f *fixture) {
 	f.create(in, doc("mail")) // forgotten with its archive
 }
 
-// testTakenRace: a message that comes again while it is being taken is not there twice, and nobody is told that it was
-// stored anew.
+// testTakenRace: a message that comes again while it is being taken is not there twice, and no caller learns that it was stored
+// anew.
 func testTakenRace(f *fixture) {
 	for round := range 8 {
 		in, kept := key(store.Inbox, "a", fmt.Sprint(round)), key(store.Archive, "a", fmt.Sprint(round))
@@ -101,7 +101,7 @@ func testTakenRace(f *fixture) {
 			}
 			for tries := 0; tries < 20; {
 				if taken.Load() {
-					tries++ // some more: a copy that somebody is taking back may still be met
+					tries++ // some more: a copy that another process is taking back may still be met
 				}
 				_, err := f.s.Create(f.ctx, in, doc("mail"))
 				e, ok := errors.AsType[*store.ExistsError](err)
@@ -323,7 +323,7 @@ func (f *fixture) oneWinner(what string, fn func(i int) error) int {
 		}
 	}
 	if winner < 0 {
-		f.Fatalf("%s: nobody won: %v", what, errs)
+		f.Fatalf("%s: no caller won: %v", what, errs)
 	}
 	return winner
 }

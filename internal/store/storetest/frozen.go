@@ -7,8 +7,8 @@ import (
 	"tutti/internal/store"
 )
 
-// testViewFrozen: what never changes in a document is told as long as its name is there, and no longer. Only keys, order and
-// summary are looked at: what else a row has may be old.
+// testViewFrozen: the unchanging parts of a document are yielded as long as its name is there, and no longer. Only keys, order
+// and summary are compared: the rest of a row may be old.
 func testViewFrozen(f *fixture) {
 	p := testProjection(1)
 	p.Frozen = true

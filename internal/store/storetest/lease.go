@@ -49,7 +49,7 @@ func testLease(f *fixture) {
 	}
 	f.wantHeld("Acquire what b holds", "watch", "a", next)
 	_, err = f.s.Renew(f.ctx, store.Lease{Name: "never", Holder: "a", Rev: "no such revision"}, time.Minute)
-	f.wantErr("Renew what nobody took", err, store.ErrLost)
+	f.wantErr("Renew a lease that was not taken", err, store.ErrLost)
 }
 
 func (f *fixture) acquire(name, holder string, ttl time.Duration) store.Lease {
@@ -126,7 +126,7 @@ func testLeaseRace(f *fixture) {
 			winner = i
 		}
 		if winner < 0 {
-			f.Fatalf("Acquire %s: nobody got it: %v", name, errs)
+			f.Fatalf("Acquire %s: no caller got it: %v", name, errs)
 		}
 		f.wantHeld("Acquire after the race", name, "late", leases[winner])
 	}

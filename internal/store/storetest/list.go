@@ -47,14 +47,14 @@ func testList(f *fixture) {
 		f.create(k, doc("one"))
 		f.wantList(kind, "", k.Name)
 	}
-	// A journal is no state, and the decisions of the drumbeat lie beside its entries.
+	// A journal is not a state, and the decisions of the drumbeat are stored beside its entries.
 	f.append(key(store.Journal, "only a journal"), "", doc("line"))
 	f.append(key(store.DrumbeatDecisions), "", doc("line"))
 	f.wantList(store.Negotiation, "", "name")
 	f.wantList(store.Drumbeat, "", "name")
 }
 
-// testListWhileChanging: what lies there all the time is listed each time, whatever comes and goes beside it.
+// testListWhileChanging: a document that is there all the time is listed each time, whatever comes and goes beside it.
 func testListWhileChanging(f *fixture) {
 	var stay []string
 	for i := range 20 {

@@ -207,7 +207,7 @@ func testLogAppenders(f *fixture) {
 	}
 }
 
-// testLogForeign: a bad line is told together with its positions, and the lines after it are read.
+// testLogForeign: a bad line is reported together with its positions, and the lines after it are read.
 func testLogForeign(f *fixture) {
 	if f.b.PlantLine == nil {
 		f.Skip("the backend has no foreign programs")
@@ -239,7 +239,7 @@ func testLogForeign(f *fixture) {
 	}
 }
 
-// testLogReplaced: a position of a log that is no more is told, and never taken for one of its successor.
+// testLogReplaced: a position of a log that no longer exists is reported, and never taken for one of its successor.
 func testLogReplaced(f *fixture) {
 	if f.b.Recreate == nil {
 		f.Skip("the backend has no foreign programs")

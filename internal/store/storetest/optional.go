@@ -43,7 +43,7 @@ func testBatch(f *fixture) {
 	}
 }
 
-// testBatchError: what fails inside is told outside, and a batch is for Create only.
+// testBatchError: an error inside is returned outside, and a batch is for Create only.
 func testBatchError(f *fixture) {
 	b, ok := f.s.(store.Batcher)
 	if !ok {
@@ -267,7 +267,7 @@ func testWatch(f *fixture) {
 	all := f.watch(w, store.Scope{Kind: store.Archive}, store.Scope{Kind: store.Inbox})
 	rev = f.create(in, doc(1))
 	one("Create for an owner that was not there", in)
-	all("Create, seen by who watches all owners", in)
+	all("Create, seen by a watcher of all owners", in)
 	if err := f.s.Move(f.ctx, in, rev, kept); err != nil {
 		f.Fatalf("Move %v: %v", in, err)
 	}
@@ -299,7 +299,7 @@ func testWatchEnd(f *fixture) {
 	if err != nil {
 		f.Fatalf("Watch: %v", err)
 	}
-	for i := range 300 { // nobody reads: writers must not wait
+	for i := range 300 { // never read: writers must not wait
 		f.create(key(store.Presence, fmt.Sprint(i)), doc(i))
 	}
 	cancel()
@@ -322,6 +322,6 @@ func testWatchEnd(f *fixture) {
 		}
 	}
 	if names, _ := f.list(store.Presence, ""); len(names) != 300 || slices.Contains(names, "") {
-		f.Errorf("300 documents beside a watcher that nobody reads: %d", len(names))
+		f.Errorf("300 documents beside a watcher that is never read: %d", len(names))
 	}
 }

@@ -38,7 +38,7 @@ type Backend struct {
 	Reopen func(t testing.TB, s Store) Store
 	// ReadOnly returns a store that shows what is in s and refuses all writes.
 	ReadOnly func(t testing.TB, s Store) Store
-	// PlantDoc stores a document as a foreign program does that knows no rule: over what lies there, whatever its size.
+	// PlantDoc stores a document as a foreign program does that knows no rule: over any content, whatever its size.
 	PlantDoc func(t testing.TB, s Store, k store.Key, data []byte)
 	// PlantLine adds a line and its line feed as such a program does: it may be no JSON.
 	PlantLine func(t testing.TB, s Store, k store.Key, line []byte)
@@ -192,7 +192,7 @@ func (f *fixture) get(k store.Key) store.Doc {
 	return d
 }
 
-// wantDoc checks what lies under a key.
+// wantDoc checks the document of a key.
 func (f *fixture) wantDoc(k store.Key, rev store.Rev, data []byte) {
 	f.Helper()
 	d, err := f.s.Get(f.ctx, k)
@@ -205,7 +205,7 @@ func (f *fixture) wantDoc(k store.Key, rev store.Rev, data []byte) {
 	}
 }
 
-// wantNone checks that nothing lies under a key.
+// wantNone checks that a key is empty.
 func (f *fixture) wantNone(k store.Key) {
 	f.Helper()
 	d, err := f.s.Get(f.ctx, k)
@@ -240,7 +240,7 @@ func (f *fixture) wantExists(what string, err error, k store.Key, rev store.Rev)
 	f.wantErr(what, err, store.ErrExists)
 	e, ok := errors.AsType[*store.ExistsError](err)
 	if !ok {
-		f.Errorf("%s: error %v is no ExistsError", what, err)
+		f.Errorf("%s: error %v is not an ExistsError", what, err)
 		return
 	}
 	if e.Key != k || e.Rev != rev {

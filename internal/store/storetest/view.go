@@ -138,7 +138,7 @@ func testView(f *fixture) {
 	})
 }
 
-// testViewUnfit: what Make refuses is told each time, and the rest is as it was.
+// testViewUnfit: documents that Make refuses are reported each time, and the rest is as it was.
 func testViewUnfit(f *fixture) {
 	bad := key(store.Inbox, "a", "bad")
 	f.create(key(store.Inbox, "a", "m1"), viewed{Order: 1}.bytes())

@@ -276,7 +276,7 @@ func TestFlags(t *testing.T) {
 	s := r.start("a", []string{"--auto-open", "--host", "claude", "--wake", "headless", "--upgrade-check"}, "H2A_HEARTBEAT_INTERVAL_MS=1", "H2A_SESSION_EXPIRY_MS=soon")
 	s.me()
 	s.end(0)
-	for _, want := range []string{"--wake headless is refused", "nothing is installed", "H2A_HEARTBEAT_INTERVAL_MS=1 is out of bounds", "H2A_SESSION_EXPIRY_MS is no number", "opened sess:"} {
+	for _, want := range []string{"--wake headless is refused", "nothing is installed", "H2A_HEARTBEAT_INTERVAL_MS=1 is out of bounds", "H2A_SESSION_EXPIRY_MS is not a number", "opened sess:"} {
 		if !strings.Contains(s.errs.String(), "h2a mcp-serve: "+want) {
 			t.Errorf("no line with %q in\n%s", want, s.errs)
 		}

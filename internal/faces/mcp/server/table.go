@@ -218,7 +218,7 @@ var tools = []tool{
 	},
 	{
 		name: "tutti_peers", effect: reads, again: true, run: peersList,
-		does: "List the other agents (peers) on the bus to whom you can send: who is live now, with id, host, name, workspace and scopes; " +
+		does: "List the other agents (peers) on the bus that you can send to: who is live now, with id, host, name, workspace and scopes; " +
 			"with all also those who are registered and not live.",
 		props: []prop{
 			{"scope", described(aString, "only agents of this scope"), false},

@@ -98,7 +98,7 @@ func TestToolsThatAnswerWrongly(t *testing.T) {
 		p.send(callLine(name, name, ""))
 		p.want(resultOf(name, `{"error":"`+name+`: internal error: the answer is not a JSON object"}`))
 	}
-	if got := strings.Count(p.logged(), "no JSON object"); got != len(answers) {
+	if got := strings.Count(p.logged(), "not a JSON object"); got != len(answers) {
 		t.Errorf("%d lines were logged, want %d", got, len(answers))
 	}
 }
