@@ -147,7 +147,7 @@ func (c *call) proposeText(ctx context.Context) (any, error) {
 	o := dealt{ID: id}
 	o.Entry = entry(e, func(raw json.RawMessage) any { return dealt{Entry: raw} })
 	if err := full.TellProposal(ctx, c.office, from, id, p); err != nil {
-		o.Warning = "the proposal stands, but not all were told by mail: " + word(err.Error())
+		o.Warning = "the proposal is recorded, but not everyone got mail about it: " + word(err.Error())
 	}
 	return o, nil
 }

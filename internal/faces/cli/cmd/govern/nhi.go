@@ -108,7 +108,7 @@ func runNHIInventory(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if len(inv.Listed) == 0 {
-		c.Nothing("nobody is registered")
+		c.Nothing("no agent is registered")
 		return nil
 	}
 	var rows [][]string
@@ -177,7 +177,7 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 		return c.RegistryFault(err)
 	}
 	if foreign {
-		c.Warn("the key is not one of %s: nobody will believe this", kit.Name(s.Instance))
+		c.Warn("the key does not belong to %s, so no one will accept this signature", kit.Name(s.Instance))
 	}
 	c.EmitSigned(raw)
 	return nil

@@ -43,7 +43,7 @@ func endpoint(c *kit.Call, opt *serveOptions, port int, path string) (Endpoint, 
 	}
 	if c.IsSet(&opt.Rate) {
 		if opt.Rate < 1 {
-			return e, kit.Usagef("--rate %d: a whole number from 1 on is meant", opt.Rate)
+			return e, kit.Usagef("--rate %d: must be a whole number, at least 1", opt.Rate)
 		}
 		e.Rate = float64(opt.Rate)
 	}
@@ -104,7 +104,7 @@ func runRemoteServe(ctx context.Context, c *kit.Call, opt *remoteServeOptions) e
 		}
 	}
 	if e.Recipients = cmp.Or(opt.Recipients, "known"); e.Recipients != "registered" && e.Recipients != "known" && e.Recipients != "any" {
-		return kit.Usagef("--recipients %s: registered, known or any is meant", kit.Clean(e.Recipients))
+		return kit.Usagef("--recipients %s: must be registered, known or any", kit.Clean(e.Recipients))
 	}
 	w, err := c.World(app.Writing)
 	if err != nil {
@@ -173,7 +173,7 @@ func Signer(ctx context.Context, c *kit.Call, w *app.World, instance, privateKey
 		}
 		if s.Via == identity.Unattended {
 			return "", nil, kit.Refuse("type it in a terminal of your own, or name the key: --private-key FILE",
-				"the key of a person signs at a terminal, and nobody is at this one")
+				"a person's key signs only at a terminal, and this is not one")
 		}
 	}
 	key, err = w.Ring.Load(who)
@@ -342,7 +342,7 @@ func unanswered(ctx context.Context, c *kit.Call, err error) error {
 		}
 		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: "nothing listens there, so it was not taken; \"tutti " + serve + "\" on that machine does, and prints its URL"}
 	}
-	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: cmp.Or(kit.HintOf(err), "nobody knows whether it was taken; the same envelope can be sent again")}
+	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: cmp.Or(kit.HintOf(err), "it is unknown whether the message was taken; you can send the same envelope again")}
 }
 
 // answered prints what an endpoint has said.
@@ -379,13 +379,13 @@ func remoteHint(reason string) string {
 	case "bad-signature", "instance-key-mismatch":
 		return "the key is not the one that is known there: tutti keys list shows which there are"
 	case "unknown-recipient":
-		return "nobody is registered there under the name of the target"
+		return "no agent is registered there under the target's name"
 	case "expired", "future", "invalid-timestamp":
 		return "compare the clocks of both machines; an envelope counts for five minutes"
 	case "replayed":
 		return "it had been taken before; nothing is left to do"
 	case "id-taken":
-		return "another message lies there under this id: send yours with an id of its own"
+		return "another message is stored there under this id: send yours with a new id"
 	case "rate-limited", "busy", "halted":
 		return "the same envelope can be sent again in a while"
 	case "wrong-endpoint":

@@ -31,7 +31,7 @@ type mirrorOptions struct {
 func runMirror(ctx context.Context, c *kit.Call, opt *mirrorOptions) error {
 	every := time.Duration(opt.IntervalMS) * time.Millisecond
 	if c.IsSet(&opt.IntervalMS) && every < leastPush {
-		return kit.Usagef("--interval-ms %d: a whole number from 5000 on is meant", opt.IntervalMS)
+		return kit.Usagef("--interval-ms %d: must be a whole number, at least 5000", opt.IntervalMS)
 	}
 	if opt.URL == "" {
 		return c.Missing(&opt.URL)
@@ -47,7 +47,7 @@ func runMirror(ctx context.Context, c *kit.Call, opt *mirrorOptions) error {
 		return err
 	}
 	if there, err := w.Presence.Of(ctx, m.push.Instance, time.Now()); err == nil && len(there) == 0 && c.Under == kit.Tutti {
-		c.Remark("%s has no live session here: until it has one, nobody is shown there", kit.Name(m.push.Instance))
+		c.Remark("%s has no live session here: the other bus shows nothing until it has one", kit.Name(m.push.Instance))
 	}
 	if every > 0 {
 		return m.run(ctx, every)
