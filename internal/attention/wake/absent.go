@@ -28,7 +28,7 @@ type AbsentOptions struct {
 	Holder   string // this process, for people
 	// Times are those of an agent; a person is notified after Gather.
 	Times Times
-	// Say notifies the person that mail waits for who, and what to do about it; told is false where there is no desktop.
+	// Say notifies the person that mail waits for a reader, and what to do about it; told is false where there is no desktop.
 	Say func(ctx context.Context, who address.Instance, text string) (told bool, err error)
 	// Otherwise is called if the desktop could not show the notice, with the number of messages. Nil: nothing is done then.
 	Otherwise func(who address.Instance, unread int)

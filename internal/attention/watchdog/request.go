@@ -46,7 +46,7 @@ func Final(result string) bool {
 	return !slices.Contains([]string{TooSoon, Refuses, Fails, Left}, result)
 }
 
-// A Request is one that lies in a mailbox. What it says is not trusted: it names no command, and an agent is asked to go on as
+// A Request is one from a mailbox. Its content is not trusted: it names no command, and an agent is asked to go on as
 // its own entry has it.
 type Request struct {
 	Actor, Target, RequestedBy address.Instance

@@ -47,7 +47,7 @@ type Keeper struct {
 	Machine presence.Machine
 	// Names returns what agents were renamed to, by their canonical ids. It may be nil.
 	Names func() map[address.Instance]string
-	// Made is told of each registration that the Keeper makes. It may be nil.
+	// Made is called with each registration that the Keeper makes. It may be nil.
 	Made func(r *registry.Registration)
 }
 

@@ -141,7 +141,7 @@ type upgradeOptions struct {
 // runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
 func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
 	source := cmp.Or(opt.Source, os.Getenv(sourceVariable))
-	found, reason := "", "nobody said where releases are announced: --source FILE-OR-URL, or "+sourceVariable
+	found, reason := "", "no release source is set: --source FILE-OR-URL, or "+sourceVariable
 	if source != "" {
 		var err error
 		if found, err = Latest(ctx, source); err != nil {
@@ -153,7 +153,7 @@ func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
 	case newer:
 		reason = "get it where you got this one, compare its SHA-256 with the one announced, then type: tutti install"
 	case found != "" && !isVersion(found):
-		reason = "not known: " + found + " is no version X.Y.Z, and cannot be compared with this one"
+		reason = "not known: " + found + " is not a version X.Y.Z, so it cannot be compared with this one"
 	case found != "":
 		reason = "nothing newer"
 	}
