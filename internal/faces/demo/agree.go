@@ -13,6 +13,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tutti/internal/bus/registry"
+	"tutti/internal/bus/trust"
+	"tutti/internal/core/address"
 )
 
 // agreement is the play in which many come to an agreement.
@@ -90,10 +94,12 @@ func (p *play) allJoin(ctx context.Context) {
 
 func (p *play) allRegister(ctx context.Context) {
 	p.deal.all(func(who *party) {
-		who.ask(ctx, "h2a_register_instance", map[string]any{"registration": map[string]any{
+		said := map[string]any{
 			"id": who.id, "instance": who.id, "roles": []string{who.role}, "scopes": []string{"scope:parser"}, "capabilities": []string{},
 			"endpoints": []string{}, "publicKeys": []string{who.key}, "acceptedPolicies": []string{}, "createdAt": time.Now().UTC().Format("2006-01-02T15:04:05.000Z"),
-		}})
+		}
+		who.ask(ctx, "h2a_register_instance", map[string]any{"registration": said})
+		p.accept(who.id, said)
 	})
 	const atOnce = "5" // a registration is long
 	for role, many := range map[string]int{"PRINCIPAL": 1, "CONDUCTOR": conductors} {
@@ -108,6 +114,17 @@ func (p *play) allRegister(ctx context.Context) {
 		}
 	}
 	p.say("", "h2a_register_instance: one as PRINCIPAL, %d as CONDUCTOR, each with its public key", conductors)
+	p.say("you", "accept these registrations, as tutti keys trust does: without that their roles count for nothing")
+}
+
+// accept is what the user of this home does: the roles of a registration count.
+func (p *play) accept(who string, registration map[string]any) {
+	raw, err := json.Marshal(registration)
+	check(err)
+	reg, err := registry.Parse(raw)
+	check(err)
+	pins := trust.OpenPins(filepath.Join(p.home, ".local", "state", "tutti", "pins"))
+	check(pins.AcceptRegistration(address.Instance(who), reg.Hash(), time.Now()))
 }
 
 func (p *play) opens(ctx context.Context) {
