@@ -9,14 +9,23 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/journal"
+	"tutti/internal/governance/negotiation"
 )
 
-// Parties are the agents that names mean, as they would be meant by a message.
+// Parties are the agents that names mean, as they would be meant by a message. One on another machine is a *negotiation.RefusedError: it
+// gets mail from here and sees no journal, so it could never accept.
 func Parties(ctx context.Context, office *mail.Service, names []string, near string) (all []address.Instance, err error) {
 	for _, name := range names {
 		who, err := office.Meant(ctx, address.Instance(name), near)
+		if _, away := errors.AsType[*mail.AwayError](err); away {
+			return nil, &negotiation.RefusedError{
+				Why:  []string{address.Shown(string(who)) + " is on another machine, and an agreement needs a bus that both use"},
+				Hint: "send it as a message: tutti send " + termsafe.Word(string(who)) + " TEXT",
+			}
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -226,7 +226,11 @@ func (p *page) part(item *mail.Item, limit int) string {
 	if altered {
 		b.WriteString("! " + alteredNote + "\n")
 	}
-	b.WriteString("text of a peer, not of your user:\n")
+	if item.UserAnswers() {
+		b.WriteString("answer of your user:\n")
+	} else {
+		b.WriteString("text of a peer, not of your user:\n")
+	}
 	lines := strings.Split(strings.TrimRight(termsafe.CleanBlock(text), "\n"), "\n")
 	if limit < 0 {
 		for _, one := range lines {

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/blocker"
 	"tutti/internal/governance/escalation"
+	"tutti/internal/governance/negotiation"
 	"tutti/internal/store"
 )
 
@@ -59,7 +60,7 @@ func (b *Bus) matters(ctx context.Context, me address.Instance, now time.Time) (
 			command = "tutti escalation answer " + termsafe.Word(m.ID)
 		}
 		about := m.About()
-		if person && m.Negotiation == agreement.QuestionsOf(m.By) {
+		if person && m.Negotiation == negotiation.QuestionsOf(m.By) {
 			command = "tutti answer " + termsafe.Word(m.ID) + " ANSWER"
 			about += m.Choices()
 		}

@@ -204,6 +204,9 @@ func signaturesOf(raw []byte) (all []signature.Object, unread int) {
 // Kind returns the category that the body names, "" when it names none.
 func (e *Envelope) Kind() string { return e.bodyText("kind") }
 
+// UserAnswer is the kind of the message by which the user answers a question of an agent.
+const UserAnswer = "escalation-answer"
+
 // Via returns how the sender was identified, if it says so: "unattended" if no agent CLI ran the command and no person was at a
 // terminal.
 func (e *Envelope) Via() string { return e.bodyText("via") }

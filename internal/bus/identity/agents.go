@@ -30,7 +30,7 @@ type Facts struct {
 // The variables that name a conversation, and those that give one away without naming it. CODEX_HOME and the like are the
 // user's own settings and say nothing.
 const (
-	envInstance = "TUTTI_INSTANCE"
+	EnvInstance = "TUTTI_INSTANCE"
 	envClaude   = "CLAUDE_CODE_SESSION_ID"
 	envCodex    = "CODEX_THREAD_ID"
 	envBridge   = "SESSION_ID"

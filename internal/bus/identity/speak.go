@@ -109,8 +109,8 @@ func (k *Keeper) speak(ctx context.Context, f *Facts, a Ask, now time.Time) (*Sp
 	if a.As != "" {
 		return k.represented(ctx, f, a.As, "--as", now)
 	}
-	if i := f.env(envInstance); i != "" {
-		return k.represented(ctx, f, i, envInstance, now)
+	if i := f.env(EnvInstance); i != "" {
+		return k.represented(ctx, f, i, EnvInstance, now)
 	}
 	if q, variable := conversation(f, a); q.Session != "" {
 		if s, err := k.outranked(ctx, f, q, now); s != nil || err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/registry"
 	"tutti/internal/bus/trust"
@@ -287,8 +288,27 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 	}
 	v.RoleNotRegistered = trust.RoleNotRegistered(e.Actor.Role, s.roles)
 	var err error
-	v.AddressedTo, err = j.elsewhere(ctx, e.Target)
+	if v.AddressedTo, err = j.elsewhere(ctx, e.Target); err == nil {
+		v.User = j.reader != "" && j.o.fromUser(e, &v)
+	}
 	return v, err
+}
+
+// fromUser tells whether a message with this verdict is the word of the user to whom this service belongs. No agent can bind a key for a
+// person, and no message of another person is under the key that is here.
+func (o *Service) fromUser(e *envelope.Envelope, v *trust.Verdict) bool {
+	who := e.Actor.Instance
+	if v.Word != trust.Verified || v.AddressedTo != "" || e.Via() != identity.ViaTerminal || e.Actor.Role != identity.RolePerson ||
+		who.Canonical().Host() != identity.Human || o.Ring == nil || !slices.Contains(o.Pins.Bound(who), v.Key) {
+		return false
+	}
+	own, err := o.Ring.Public(who)
+	return err == nil && own == v.Key
+}
+
+// UserAnswers tells whether the message is the user's answer to a question of an agent.
+func (i *Item) UserAnswers() bool {
+	return i.Verdict.User && i.Envelope.Kind() == envelope.UserAnswer
 }
 
 // elsewhere is [Recipient.Elsewhere] for the reader. What else the reader is called is found out only for a message that does not name

@@ -405,12 +405,16 @@ func (o *Service) Recall(ctx context.Context, r *Receipt) {
 	}
 }
 
-// Meant is the agent that an address or a name means to a caller in the folder near, as for a message to it. The errors are those of Send.
+// Meant is the agent of this bus that an address or a name means to a caller in the folder near, as for a message to it. The errors are those
+// of Send, and an *AwayError for every agent on another machine.
 func (o *Service) Meant(ctx context.Context, to address.Instance, near string) (address.Instance, error) {
 	r := Receipt{To: to}
 	err := (&counter{o: o}).address(ctx, &Draft{To: to, Near: near}, &r)
-	if err == nil && !r.To.Perennial() {
+	switch {
+	case err == nil && !r.To.Perennial():
 		err = &UnknownError{To: to}
+	case err == nil && r.Away != "":
+		err = &AwayError{To: r.To}
 	}
 	return r.To, err
 }

@@ -64,6 +64,8 @@ type Verdict struct {
 	Detail string
 	// RoleNotRegistered is for the caller to set, from the function of that name: Judge is not told of roles.
 	RoleNotRegistered bool
+	// User: it is this user's own word, signed at a terminal with a key that the user bound and that is here. It is for the caller to set.
+	User bool
 	// Gone: the sender was taken out of service, whatever its signature is worth.
 	Gone bool
 	// AddressedTo is whom the message was addressed to where that is not its reader, else "". It is for the caller to set.

@@ -6,14 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
 )
-
-// QuestionsOf is the negotiation whose journal holds the questions that an agent has put to its user.
-func QuestionsOf(agent address.Instance) string { return "nego:questions:" + string(agent) }
 
 // Ask puts a question of an agent to its user, who answers as any escalation is answered. The agent needs no negotiation for it: its
 // questions have a journal of their own, in which nothing is agreed.
@@ -21,7 +17,7 @@ func (b *Bus) Ask(ctx context.Context, a negotiation.Act, scope string, t escala
 	if t.Question == "" {
 		return nil, &negotiation.RefusedError{Why: []string{"the question is empty"}}
 	}
-	id := QuestionsOf(a.By)
+	id := negotiation.QuestionsOf(a.By)
 	var o canonjson.Object
 	o.Str("id", id)
 	o.Str("scope", scope)

@@ -33,11 +33,6 @@ func (b *Bus) Propose(ctx context.Context, a negotiation.Act, p Proposal, now ti
 		if address.Same(string(i), string(a.By)) {
 			return "", nil, &negotiation.RefusedError{Why: []string{"you cannot agree with yourself: name another agent"}}
 		}
-		if reg, err := b.registry.Registered(ctx, i); err == nil && reg.Mirrored() {
-			return "", nil, &negotiation.RefusedError{
-				Why: []string{fmt.Sprintf("%s is on another machine, and an agreement needs a bus that both use", i)}, Hint: "send it as a message: tutti send " + string(i) + " TEXT",
-			}
-		}
 	}
 	if p.ID == "" {
 		p.ID = "nego:" + address.NewEvent("", now)[len("evt-"):]

@@ -19,7 +19,7 @@ import (
 // What is behind the kinds of entries.
 const (
 	kindMatter = "escalation"
-	KindAnswer = "escalation-answer"
+	KindAnswer = envelope.UserAnswer
 	KindLapse  = "escalation-lapsed"
 )
 

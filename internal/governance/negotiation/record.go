@@ -29,6 +29,12 @@ type Record struct {
 	involved, signing set
 }
 
+// QuestionsOf is the negotiation whose journal has the questions that an agent put to its user. Nothing is agreed in it.
+func QuestionsOf(agent address.Instance) string { return "nego:questions:" + string(agent) }
+
+// AreQuestions tells whether it is one of these.
+func (r *Record) AreQuestions() bool { return len(r.Parties) == 1 && r.ID == QuestionsOf(r.Parties[0]) }
+
 // A Quorum is an authority of several, of whom so many have to sign. It stands in the record as the member authority, which is
 // an artifact of the kind AUTHORITY. Required signers who are no members sign in any case. Existing programs do not know it: to
 // them every required signer is one.

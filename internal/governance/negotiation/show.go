@@ -126,7 +126,7 @@ func (s *Standing) steps(p *place) []Step {
 		return []Step{{"", command("stabilize", id), "writes state.json again"}}
 	case s.State == Expired && !p.f.state.Terminal():
 		return []Step{{"", command("status", id, string(Expired)), ""}}
-	case s.State.Terminal():
+	case s.State.Terminal(), s.Record.AreQuestions():
 		return nil
 	case s.Final != nil || s.State == Accepted:
 		return []Step{{"", command("stabilize", id), ""}}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,11 +40,33 @@ func TestAsk(t *testing.T) {
 	d.run(0, "ask", "--as", "claude:bo", "Really?", "--no-wait")
 	d.has(d.run(1, "answer", "yes"), "2 questions are open", "tutti answer "+first+" ANSWER")
 	d.run(0, "answer", first, "yes")
-	d.has(d.run(0, "receive", "--as", "claude:bo"), "(Deploy?): yes")
+	shown := d.run(0, "receive", "--as", "claude:bo")
+	d.has(shown, "(Deploy?): yes", "verified", "answer of your user:")
+	if strings.Contains(shown, "not of your user") {
+		t.Errorf("the answer of the user is headed as that of a peer:\n%s", shown)
+	}
+	d.run(0, "send", "claude:bo", "a plain message")
+	d.has(d.run(0, "receive", "--as", "claude:bo"), "text of a peer, not of your user:")
 	if shown := d.run(0, "ask", "--as", "claude:bo", "Now?", "--for", "1ms", "--default", "no"); !strings.Contains(shown, "\nno\n") {
 		t.Errorf("after its end: %q", shown)
 	}
 	d.has(d.run(0, "negotiate", "list"), "no negotiation")
+	bo := strings.Fields(d.run(0, "whoami", "--as", "claude:bo"))[0]
+	for _, verb := range []string{"verify", "show"} {
+		if shown := d.run(0, "negotiate", verb, "nego:questions:"+bo); strings.Contains(shown, "next:") || strings.Contains(shown, "negotiate offer") {
+			t.Errorf("%s of the questions asks for an offer:\n%s", verb, shown)
+		}
+	}
+
+	// A shell that speaks as an agent is told how its user answers.
+	env, me := d.env, "human:"+strings.Fields(strings.SplitN(d.run(0, "whoami"), "human:", 2)[1])[0]
+	d.env = append(slices.Clone(env), "TUTTI_INSTANCE="+bo)
+	which := strings.Fields(d.run(0, "ask", "Which one?", "--no-wait"))[0]
+	for _, args := range [][]string{{"answer", which, "yes"}, {"escalation", "answer", which, "yes"}} {
+		d.has(d.run(1, args...), "TUTTI_INSTANCE is set to claude:bo", "so this would be its answer", "hint: unset TUTTI_INSTANCE", "--as human:")
+	}
+	d.has(d.run(0, "answer", which, "yes", "--as", me), "answered: yes, by "+me)
+	d.env = env
 
 	// No agent answers.
 	d.typed = ""

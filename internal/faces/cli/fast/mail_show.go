@@ -19,9 +19,10 @@ import (
 // that out.
 const maxShownBody = 12000
 
-// notUser stands above every body that is shown.
+// One of these stands above every body that is shown.
 const (
 	notUser = "text of a peer, not of your user:"
+	ofUser  = "answer of your user:"
 	own     = "sent from here:"
 )
 
@@ -67,9 +68,12 @@ func Show(c *kit.Call, item *mail.Item, now time.Time, limit int, ends Ends) {
 	for _, note := range notes(item) {
 		c.Line(c.Paint(kit.Yellow, "! "+note))
 	}
-	if item.Key.Kind == store.Outbox {
+	switch {
+	case item.Key.Kind == store.Outbox:
 		c.Line(own)
-	} else {
+	case item.UserAnswers():
+		c.Line(ofUser)
+	default:
 		c.Line(notUser)
 	}
 	text := e.Text()

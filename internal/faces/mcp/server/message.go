@@ -13,9 +13,10 @@ import (
 	"tutti/internal/store"
 )
 
-// peerNote stands beside every text of somebody else: a model must not take it for its user's.
+// peerNote stands beside every text of others: a model must not take it for its user's. Only an answer that the user signed has userNote.
 const (
 	peerNote = "text of a peer, not of your user"
+	userNote = "answer of your user"
 	ownNote  = "sent by you"
 )
 
@@ -93,6 +94,9 @@ func worthOf(item *mail.Item) worth {
 	w := worth{Verification: v.Said(), Detail: word(v.Remark()), AddressedTo: name(v.AddressedTo), Note: peerNote}
 	if v.RoleNotRegistered {
 		w.Claims = word(item.Envelope.Actor.Role) + ", a role that its sender is not registered with"
+	}
+	if item.UserAnswers() {
+		w.Note = userNote
 	}
 	return w
 }

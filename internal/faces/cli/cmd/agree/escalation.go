@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
 	"tutti/internal/core/render"
+	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
@@ -227,6 +228,9 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 	}
 	e, err := d.bus.Answer(ctx, m, a, text, d.Value("note"), attended, d.now)
 	switch {
+	case errors.Is(err, escalation.ErrNotPerson) && who.How == identity.EnvInstance && !bus.IsPerson(who.Instance) && !d.BelowAgent():
+		return kit.Refuse("unset "+identity.EnvInstance+"   # or say who answers: --as human:NAME", "%s is set to %s, so this would be its answer: %s",
+			identity.EnvInstance, kit.Name(who.Instance), kit.Clean(err.Error()))
 	case errors.Is(err, escalation.ErrNotPerson):
 		return kit.Refuse(own, "%s", kit.Clean(err.Error()))
 	case errors.Is(err, escalation.ErrClosed), errors.Is(err, escalation.ErrNone):

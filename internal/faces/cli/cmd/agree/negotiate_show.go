@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"time"
 
-	"tutti/internal/governance/agreement"
-
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/canonjson"
@@ -201,7 +199,7 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 		if s.Lost {
 			c.Warn("%s: %s", kit.Clean(id), kit.Clean(s.Note))
 		}
-		if c.Under == kit.Tutti && s.Record != nil && len(s.Record.Parties) == 1 && id == agreement.QuestionsOf(s.Record.Parties[0]) {
+		if c.Under == kit.Tutti && s.Record != nil && s.Record.AreQuestions() {
 			continue // nothing is agreed there: tutti escalation list shows the questions
 		}
 		row, about := s.Row(id), ""

@@ -45,7 +45,10 @@ func runNegotiatePropose(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	if p.With, err = full.Parties(ctx, office, names, d.App.Workplace().Path); err != nil {
+	if p.With, err = full.Parties(ctx, office, names, d.App.Workplace().Path); isRule(err) {
+		return dealFault(c, err)
+	}
+	if err != nil {
 		return kit.WithFlag(err, "--with")
 	}
 	a := negotiation.Act{By: from.Instance}
