@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/hook"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
@@ -33,6 +34,13 @@ func SessionBus(a *app.App, tell func(line string)) lifecycle.Bus {
 		Kept:  func(ctx context.Context, b lifecycle.Birth) error { return kept(ctx, a, &b) },
 		Conversation: func(ctx context.Context, agent, dir string, first proc.ID) (string, error) {
 			return heard(ctx, a, agent, dir, first)
+		},
+		Cleared: func(agent, conversation string) string {
+			state, err := a.StateDir()
+			if err != nil {
+				return ""
+			}
+			return hook.BegunIn(state, agent, conversation)
 		},
 	}
 }

@@ -212,7 +212,7 @@ func (e *event) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, e.report(ctx)) }()
 	defer e.tell()
 	known := e.load()
-	doubtful := errors.Join(e.elsewhere(), e.replace())
+	doubtful := errors.Join(e.elsewhere(), e.replace(), e.begins())
 	defer func() { err = errors.Join(err, doubtful) }()
 	epoch := e.epoch()
 	if !known {

@@ -30,6 +30,7 @@ type note struct {
 	Ended    uint64           // the last halt that it learnt of whose lift was not recorded
 	Printed  []printed        // what is not proven to have been shown
 	Letters  letterNote       // what is remembered of the mail between projects
+	Session  string           // in which "/clear" began the conversation; in a note of its own, see BegunIn
 }
 
 // A printed is a message that an event has printed.
@@ -173,12 +174,12 @@ func (s *notes) sweep(now time.Time) {
 }
 
 var (
-	noteMembers    = []string{"root", "instance", "epoch", "told", "printed", "letters", "ended", "prompted"}
+	noteMembers    = []string{"root", "instance", "epoch", "told", "printed", "letters", "ended", "prompted", "session"}
 	printedMembers = []string{"id", "from", "first", "event", "at", "lost", "twice"}
 )
 
 func parseNote(data []byte) (n note, ok bool) {
-	var v [8][]byte
+	var v [9][]byte
 	if canonjson.Check(data) != nil || !canonjson.Pick(data, noteMembers, v[:]) {
 		return n, false
 	}
@@ -212,6 +213,7 @@ func parseNote(data []byte) (n note, ok bool) {
 		n.Printed = append(n.Printed, p)
 	}
 	n.Letters = parseLetters(v[5])
+	n.Session, _ = canonjson.String(v[8])
 	return n, true
 }
 
@@ -219,6 +221,7 @@ func (n *note) bytes() []byte {
 	var o canonjson.Object
 	o.Opt("root", n.Root)
 	o.Opt("instance", string(n.Instance))
+	o.Opt("session", n.Session)
 	o.Int("epoch", int64(n.Epoch))
 	o.Int("told", int64(n.Told))
 	if n.Ended > 0 {

@@ -154,3 +154,24 @@ func TestJobHearsNot(t *testing.T) {
 		t.Errorf("without a session it looked for a job: %q", asked)
 	}
 }
+
+// TestBegunIn: a conversation that "/clear" began is known with its session, also when it has ended; one that the user took up is not.
+func TestBegunIn(t *testing.T) {
+	t.Parallel()
+	w := newWorker(t, "claude")
+	for conversation, source := range map[string]string{"first": "startup", "own": "clear", "older": "resume"} {
+		w.says(driver.Start, conversation, `"source":"startup"`, `"source":"`+source+`"`)
+		w.says(driver.End, conversation)
+		want := ""
+		if source == "clear" {
+			want = w.session
+		}
+		state := w.options("claude", "SessionStart", "", nil).State
+		if got := BegunIn(state, "claude", conversation); got != want {
+			t.Errorf("%s, by %s: %q, want %q", conversation, source, got, want)
+		}
+		if got := BegunIn(state, "gemini", conversation); got != "" {
+			t.Errorf("%s at another program: %q", conversation, got)
+		}
+	}
+}

@@ -59,6 +59,8 @@ type Bus struct {
 	// Conversation returns the last conversation that was heard of in the program that a process began, in a folder; "" for none. Hooks
 	// tell of them.
 	Conversation func(ctx context.Context, agent, dir string, first proc.ID) (string, error)
+	// Cleared returns the owner of the session in which "/clear" began a conversation, "" when that is not known. Hooks tell of it.
+	Cleared func(agent, conversation string) (owner string)
 }
 
 // A Birth is what the bus is told of a session that has begun.

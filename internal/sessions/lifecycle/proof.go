@@ -88,9 +88,9 @@ func recorded(r *registry.Row, id string) (by Evidence, over, known bool) {
 
 // tookOver tells whether the session has a transcript that it may not have begun: the user named an older one, or changed to it in the
 // agent CLI. The session began the one whose id was chosen for it. An agent CLI that chooses the id itself began the first one that is
-// known of it, if that is not older than the session.
+// known of it, if that is not older than the session. One that "/clear" began in the session is its own, too, as its hook has reported.
 func (m *Manager) tookOver(ctx context.Context, d *driver.Driver, r *registry.Row, id string) bool {
-	if id == chosenID(&d.Life, r) {
+	if id == chosenID(&d.Life, r) || m.o.Bus.Cleared != nil && r.OwnerID != "" && m.o.Bus.Cleared(d.Name, id) == r.OwnerID {
 		return false
 	}
 	if _, over, known := recorded(r, id); known || d.Life.Choose != "" {

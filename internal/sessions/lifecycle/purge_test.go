@@ -283,6 +283,42 @@ func TestPurgeTakenOver(t *testing.T) {
 			_, err := m.Resume(r.t.Context(), ResumeRequest{Name: "a"})
 			must(r.t, err)
 		}},
+		"cleared in another session": {take: func(r *rig, m *Manager, private string) {
+			row := r.create(m, "a")
+			m.o.Bus.Cleared = func(_, _ string) string { return "another" }
+			_, err := m.RecordConversation(r.t.Context(), &row, private, HookReport)
+			must(r.t, err)
+		}},
+		"its own, after /clear": {own: true, take: func(r *rig, m *Manager, _ string) {
+			row := r.create(m, "a")
+			id := address.NewUUID()
+			r.said(id)
+			m.o.Bus.Cleared = func(agent, conversation string) string {
+				if agent != "claude" || conversation != id {
+					return ""
+				}
+				return row.OwnerID
+			}
+			_, err := m.RecordConversation(r.t.Context(), &row, id, HookReport)
+			must(r.t, err)
+		}},
+		"its own, after /clear, and resumed": {own: true, take: func(r *rig, m *Manager, _ string) {
+			row := r.create(m, "a")
+			id := address.NewUUID()
+			r.said(id)
+			m.o.Bus.Cleared = func(_, conversation string) string {
+				if conversation != id {
+					return ""
+				}
+				return row.OwnerID // as it was: a resume gives it another one
+			}
+			_, err := m.RecordConversation(r.t.Context(), &row, id, HookReport)
+			must(r.t, err)
+			row = r.row("a")
+			r.dies(row)
+			_, err = m.Resume(r.t.Context(), ResumeRequest{Name: "a"})
+			must(r.t, err)
+		}},
 		"its own, of Codex": {own: true, kind: "codex", take: func(r *rig, m *Manager, _ string) {
 			r.program("codex")
 			done, err := m.Create(r.t.Context(), CreateRequest{Agent: "codex", Name: "a"})

@@ -191,3 +191,37 @@ func (s *troupe) forgetConversation(id string) {
 		s.t.Fatal(err)
 	}
 }
+
+// TestPurgeAfterClear: a conversation that "/clear" has begun in a session is its own, and is deleted without being named. The one before it
+// is kept.
+func TestPurgeAfterClear(t *testing.T) {
+	for _, version := range []string{"197", "330"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := gather(t, seated(version), false)
+			m := s.begins("create", "--agent", "claude", "--session", "one", "--tmux-server", s.tmux, "--prompt", private, "--ready", "2m", "--json")
+			s.isIdle("one")
+			s.keys("send-keys", "-t", "=one:", "-l", "/clear")
+			s.press("Enter", func() bool {
+				row, err := s.tutti("session", "status", "one", "--json")
+				var seen struct {
+					Sessions []struct {
+						Seen string `json:"conversation_seen"`
+					}
+				}
+				return err == nil && json.Unmarshal([]byte(row), &seen) == nil && len(seen.Sessions) == 1 && seen.Sessions[0].Seen != "" && seen.Sessions[0].Seen != m.conversation()
+			})
+			s.keys("send-keys", "-t", "=one:", "-l", "something else")
+			s.press("Enter", func() bool { return s.asked("something else") })
+			s.isIdle("one")
+			before := s.transcripts()
+			out, err := s.tutti("session", "stop", "one", "--purge-conversation", "--yes")
+			if err != nil || !strings.Contains(out, ".jsonl") || strings.Contains(out, m.conversation()) {
+				t.Errorf("%v\n%s", err, out)
+			}
+			if now := s.transcripts(); len(before) != 1 || !maps.Equal(now, before) {
+				t.Errorf("the conversation before /clear is\n%x, and was\n%x", now, before)
+			}
+		})
+	}
+}
