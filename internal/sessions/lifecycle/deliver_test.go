@@ -69,6 +69,37 @@ func TestDeliverUntilTurn(t *testing.T) {
 	}
 }
 
+// TestDeliverNoTurn: a command of the agent CLI begins no turn. Nobody waits for one where it is seen to be done, and else the user is told.
+func TestDeliverNoTurn(t *testing.T) {
+	t.Parallel()
+	for modes, c := range map[string]struct {
+		starts time.Duration
+		told   string
+	}{
+		"types,reports": {time.Minute, ""},
+		"types":         {300 * time.Millisecond, "session api: the text was submitted, but within 300ms the agent has not begun a turn"},
+	} {
+		t.Run(modes, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.begin("api", modes)
+			r.m.starts = c.starts
+			var told []string
+			r.m.o.Tell = func(line string) { told = append(told, line) }
+			began := time.Now()
+			if err := r.m.Deliver(t.Context(), "api", "/clear"); err != nil || r.submitted("api") != "/clear" {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 50*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			if got := strings.Join(told, "\n"); got != c.told {
+				t.Errorf("told %q, want %q", got, c.told)
+			}
+		})
+	}
+}
+
 // TestDeliverNot: what cannot be typed as it is, or into what is not the program of the session, is not typed.
 func TestDeliverNot(t *testing.T) {
 	t.Parallel()

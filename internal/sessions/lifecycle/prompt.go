@@ -109,26 +109,37 @@ func (b *begin) put(ctx context.Context, text string, limit time.Duration) (stri
 			return promptPasted, b.untyped("its prompt was pasted and does not stand alone where its user types, so Enter was not pressed", err)
 		}
 	}
+	was := b.conversation()
 	sent := time.Now().Truncate(time.Millisecond) // as programs write times
 	state, err := b.submit(ctx, text, is)
 	if err == nil {
-		err = b.turn(ctx, sent)
+		err = b.turn(ctx, sent, was)
 	}
 	return state, err
 }
 
+// conversation returns the one that the program itself names, "" where it names none.
+func (b *begin) conversation() string {
+	report, _ := observe.ReportBelow(&b.kind.Life, b.m.place(b.row.Pane.Cwd), b.first)
+	return report.Conversation
+}
+
 // turn waits for a moment until the agent has begun a turn since its prompt was sent, so that a wait for its end does not see the rest before
-// it. The error is that a new program has ended; that no turn was seen is none.
-func (b *begin) turn(ctx context.Context, sent time.Time) error {
+// it. A command like /clear begins none: it is over when the conversation is another one than before. The error is that a new program has
+// ended; that no turn was seen is none, but the user is told.
+func (b *begin) turn(ctx context.Context, sent time.Time, was string) error {
 	b.m.reached("submitted")
 	err := b.until(ctx, b.m.starts, func() bool {
 		if report, ok := observe.ReportBelow(&b.kind.Life, b.m.place(b.row.Pane.Cwd), b.first); ok && report.Doing != driver.Unknown {
-			return report.Doing != driver.Idle || !report.Since.Before(sent)
+			return report.Doing != driver.Idle || !report.Since.Before(sent) || was != "" && report.Conversation != was
 		}
 		return b.seen.Doing == driver.Busy || b.seen.Dialog != "" && !b.seen.Guess
 	})
-	if b.ended && !b.visit {
+	switch {
+	case b.ended && !b.visit:
 		return err
+	case errors.Is(err, errSlow):
+		b.m.o.Tell(fmt.Sprintf("session %s: the text was submitted, but within %s the agent has not begun a turn", b.row.Name, b.m.starts))
 	}
 	return nil
 }

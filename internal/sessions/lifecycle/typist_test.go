@@ -22,7 +22,8 @@ import (
 //	late        and so is the first paste
 //	mute        no Enter is taken at all
 //	odd         what is typed is shown where no line is known
-//	reports     it writes what it does into a file, as Claude Code does, and begins to work a while after the file "go" is there
+//	reports     it writes what it does into a file, as Claude Code does, and begins to work a while after the file "go" is there; "/clear"
+//	            gives it another conversation and no work
 //	talks       when something is submitted it ends with status 3
 type typist struct {
 	*badAgent
@@ -31,7 +32,8 @@ type typist struct {
 	deaf  bool
 	late  bool
 	// escaped: Escape was pressed, and empties the draft when it is pressed again
-	escaped bool
+	escaped      bool
+	conversation string
 }
 
 func (y *typist) run() {
@@ -48,6 +50,7 @@ func (y *typist) run() {
 		time.Sleep(700 * time.Millisecond)
 	}
 	y.asks, y.deaf, y.late = y.has("trust"), y.has("deaf"), y.has("late")
+	y.conversation = talkA
 	y.report("idle", time.Now().Add(-time.Hour))
 	fmt.Print("\x1b[?2004h\x1b]2;✳ ready\x07")
 	y.draw()
@@ -100,8 +103,13 @@ func (y *typist) key(b byte) {
 		y.deaf = false
 	case b == '\r':
 		y.write("submitted", y.draft)
+		if y.draft == "/clear" {
+			y.conversation = talkB
+			y.report("idle", time.Now().Add(-time.Hour))
+		} else {
+			go y.work()
+		}
 		y.draft = ""
-		go y.work()
 		if y.has("talks") {
 			os.Exit(3)
 		}
@@ -118,7 +126,7 @@ func (y *typist) report(status string, since time.Time) {
 	self := proc.Self()
 	dir := filepath.Join(os.Getenv("HOME"), ".claude", "sessions")
 	_ = os.MkdirAll(dir, 0o700)
-	text := fmt.Sprintf(`{"pid":%d,"procStart":"%d","status":%q,"statusUpdatedAt":%d}`, self.PID, self.Start, status, since.UnixMilli())
+	text := fmt.Sprintf(`{"pid":%d,"procStart":"%d","status":%q,"statusUpdatedAt":%d,"sessionId":%q}`, self.PID, self.Start, status, since.UnixMilli(), y.conversation)
 	name := filepath.Join(dir, fmt.Sprintf("%d.json", self.PID))
 	_ = os.WriteFile(name+".new", []byte(text), 0o600)
 	_ = os.Rename(name+".new", name)
