@@ -5,8 +5,8 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-// A conversation that its agent CLI began for "/clear" belongs to the session in which that was typed, and is no older one of the user. The
-// hook of the start alone knows the difference. What it knows has a file of its own beside the notes, which outlives the conversation.
+// A conversation that an agent CLI begins for "/clear" belongs to the session in which "/clear" was typed. Only the hook of its start can tell it
+// from an older conversation that the user resumed there. The hook writes a file of its own beside the notes, which outlives the conversation.
 
 // sourceClear is what agent CLIs say of the start of a conversation that "/clear" began.
 const sourceClear = "clear"

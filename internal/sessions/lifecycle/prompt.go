@@ -126,7 +126,7 @@ func (b *begin) conversation() string {
 
 // turn waits for a moment until the agent has begun a turn since its prompt was sent, so that a wait for its end does not see the rest before
 // it. A command like /clear begins none: it is over when the conversation is another one than before. The error is that a new program has
-// ended; that no turn was seen is none, but the user is told.
+// ended; a turn that was not seen is not an error, and Tell says so.
 func (b *begin) turn(ctx context.Context, sent time.Time, was string) error {
 	b.m.reached("submitted")
 	err := b.until(ctx, b.m.starts, func() bool {
