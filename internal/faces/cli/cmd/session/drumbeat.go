@@ -21,34 +21,38 @@ import (
 )
 
 // whole is the value of a flag that is a whole number, no less than least.
-func whole(c *kit.Call, name string, otherwise, least int) (int, error) {
-	text := c.Value(name)
-	if text == "" && !c.IsSet(name) {
+func whole(c *kit.Call, flag *string, otherwise, least int) (int, error) {
+	text := *flag
+	if text == "" && !c.IsSet(flag) {
 		return otherwise, nil
 	}
 	const most = 1 << 30
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, kit.Usagef("--%s %s: want a whole number, at least %d", name, kit.Clean(text), least)
+		return 0, kit.Usagef("--%s %s: want a whole number, at least %d", c.FlagName(flag), kit.Clean(text), least)
 	}
 	return n, nil
 }
 
-func runDrumRecord(ctx context.Context, c *kit.Call) error {
-	s := watchdog.Stop{Status: c.Value("status")}
-	if c.Under == kit.H2A && c.Value("instance") == "" {
-		return c.Missing("instance")
+type drumRecordOptions struct {
+	Instance, Status, Command, ResumeCommand, Cwd, Tty, TmuxSession, TmuxPane, TmuxWindow string
+}
+
+func runDrumRecord(ctx context.Context, c *kit.Call, opt *drumRecordOptions) error {
+	s := watchdog.Stop{Status: opt.Status}
+	if c.Under == kit.H2A && opt.Instance == "" {
+		return c.Missing(&opt.Instance)
 	}
 	if s.Status == "" {
-		return c.Missing("status")
+		return c.Missing(&opt.Status)
 	}
-	if command := c.Value("command"); command != "" {
-		s.Launch = &presence.Launch{Cwd: c.Value("cwd"), Command: command, ResumeCommand: c.Value("resume-command"), TTY: c.Value("tty")}
+	if command := opt.Command; command != "" {
+		s.Launch = &presence.Launch{Cwd: opt.Cwd, Command: command, ResumeCommand: opt.ResumeCommand, TTY: opt.Tty}
 		if s.Launch.Cwd == "" {
 			s.Launch.Cwd, _ = os.Getwd() // one that cannot be found out stays empty
 		}
-		if session, pane := c.Value("tmux-session"), c.Value("tmux-pane"); session != "" && pane != "" {
-			s.Launch.Tmux = &presence.Tmux{Session: session, Window: c.Value("tmux-window"), Pane: pane}
+		if session, pane := opt.TmuxSession, opt.TmuxPane; session != "" && pane != "" {
+			s.Launch.Tmux = &presence.Tmux{Session: session, Window: opt.TmuxWindow, Pane: pane}
 		}
 	}
 	w, err := c.World(app.Writing)
@@ -56,7 +60,7 @@ func runDrumRecord(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	if s.Instance, err = c.Subject(ctx, w, c.Value("instance")); err != nil {
+	if s.Instance, err = c.Subject(ctx, w, opt.Instance); err != nil {
 		return err
 	}
 	if err := s.Check(); err != nil {
@@ -98,8 +102,12 @@ func drumBook(c *kit.Call) (*watchdog.Book, func(), error) {
 	return &watchdog.Book{Store: w.Store}, func() { w.Close() }, nil
 }
 
-func runDrumScan(ctx context.Context, c *kit.Call) error {
-	most, err := whole(c, "max-relances", watchdog.Cap, 0)
+type drumScanOptions struct {
+	MaxRelances string
+}
+
+func runDrumScan(ctx context.Context, c *kit.Call, opt *drumScanOptions) error {
+	most, err := whole(c, &opt.MaxRelances, watchdog.Cap, 0)
 	if err != nil {
 		return err
 	}
@@ -204,7 +212,11 @@ func dueWords(e *watchdog.Entry, k watchdog.Known, s *watchdog.Settings, now tim
 	}
 }
 
-func runDrumClear(ctx context.Context, c *kit.Call) error {
+type drumClearOptions struct {
+	Instance string
+}
+
+func runDrumClear(ctx context.Context, c *kit.Call, opt *drumClearOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
@@ -212,12 +224,12 @@ func runDrumClear(ctx context.Context, c *kit.Call) error {
 	defer w.Close()
 	var who address.Instance
 	if i := c.Arg(0); i != "" && c.Under != kit.H2A {
-		if c.Value("instance") != "" {
+		if opt.Instance != "" {
 			return kit.Usagef("the agent was given twice")
 		}
 		who, err = c.Checked(ctx, w, i)
 	} else {
-		who, err = c.Subject(ctx, w, c.Value("instance"))
+		who, err = c.Subject(ctx, w, opt.Instance)
 	}
 	if err != nil {
 		return err
@@ -291,8 +303,12 @@ func runDrumEscalations(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runDrumSimulate(_ context.Context, c *kit.Call) error {
-	s, err := drumSettings(c)
+type drumSimulateOptions struct {
+	drumOptions
+}
+
+func runDrumSimulate(_ context.Context, c *kit.Call, opt *drumSimulateOptions) error {
+	s, err := drumSettings(c, &opt.drumOptions)
 	if err != nil {
 		return err
 	}

@@ -19,19 +19,15 @@ import (
 )
 
 // elsewhere is what asks agents of other machines; nil where nobody wants that: it takes --relauncher remote, or auto with somebody who signs.
-func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relauncher, error) {
-	switch way := c.Value("relauncher"); {
+func elsewhere(ctx context.Context, c *kit.Call, opt *drumWatchOptions, w *app.World) (watchdog.Relauncher, error) {
+	switch way := opt.Relauncher; {
 	case way == full.Remote:
-	case way == "auto" && c.Value("instance") != "" && (c.Under != kit.H2A || c.Value("private-key") != ""):
+	case way == "auto" && opt.Instance != "" && (c.Under != kit.H2A || opt.PrivateKey != ""):
 	default:
 		return nil, nil //nolint:nilnil // there is none
 	}
-	if err := c.Requires("instance", "private-key"); err != nil {
-		return nil, err
-	}
-	instance, private := c.Value("instance"), c.Value("private-key")
-	who, key, err := remote.Signer(ctx, c, w, &instance, &private)
-	if errors.Is(err, keyring.ErrNoKey) && c.Value("relauncher") == "auto" {
+	who, key, err := remote.Signer(ctx, c, w, &opt.Instance, &opt.PrivateKey)
+	if errors.Is(err, keyring.ErrNoKey) && opt.Relauncher == "auto" {
 		return nil, nil //nolint:nilnil // its other ways need no key
 	}
 	if err != nil {
@@ -44,7 +40,7 @@ func elsewhere(ctx context.Context, c *kit.Call, w *app.World) (watchdog.Relaunc
 	if err != nil {
 		return nil, err
 	}
-	from := envelope.Actor{Instance: who, Role: cmp.Or(c.Value("role"), by.Role), Scope: cmp.Or(c.Value("scope"), by.Scope)}
+	from := envelope.Actor{Instance: who, Role: cmp.Or(opt.Role, by.Role), Scope: cmp.Or(opt.Scope, by.Scope)}
 	return watchdog.Elsewhere{
 		From: from, Now: time.Now,
 		Where: func(ctx context.Context, i address.Instance) (url string, away bool, err error) {

@@ -19,45 +19,43 @@ import (
 	"tutti/internal/store"
 )
 
+type drumOptions struct {
+	IntervalMS, MaxRelances, DeciderAfter    string
+	DeciderEnforce                           bool
+	MinAge, Spacing, Grace, Window, Progress time.Duration
+}
+
 // drumSettings are the settings that flags give.
-func drumSettings(c *kit.Call) (*watchdog.Settings, error) {
+func drumSettings(c *kit.Call, opt *drumOptions) (*watchdog.Settings, error) {
 	const least = 1000
-	ms, err := whole(c, "interval-ms", 0, least)
+	ms, err := whole(c, &opt.IntervalMS, 0, least)
 	if err != nil {
 		return nil, err
 	}
-	most, err := whole(c, "max-relances", watchdog.Cap, 0)
+	most, err := whole(c, &opt.MaxRelances, watchdog.Cap, 0)
 	if err != nil {
 		return nil, err
 	}
 	if most == 0 {
 		most = -1 // never
 	}
-	after, err := whole(c, "decider-after", 0, 1)
+	after, err := whole(c, &opt.DeciderAfter, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	s := &watchdog.Settings{
-		Interval: time.Duration(ms) * time.Millisecond, Cap: most, DeciderAfter: after, Enforce: c.On("decider-enforce"),
-		MinAge: span(c, "min-age"), Spacing: span(c, "spacing"), Grace: span(c, "grace"), Window: span(c, "window"), Progress: span(c, "progress"),
+		Interval: time.Duration(ms) * time.Millisecond, Cap: most, DeciderAfter: after, Enforce: opt.DeciderEnforce,
+		MinAge: opt.MinAge, Spacing: opt.Spacing, Grace: opt.Grace, Window: opt.Window, Progress: opt.Progress,
 	}
-	if setting, why := full.CheckDrumbeat(*s, c.IsSet("decider-after")); why != "" {
+	if setting, why := full.CheckDrumbeat(*s, c.IsSet(&opt.DeciderAfter)); why != "" {
 		why = strings.NewReplacer("decider_after", "--decider-after", "max_relances", "--max-relances").Replace(setting + ": " + why)
 		return nil, kit.Usagef("%s", why)
 	}
 	return s, nil
 }
 
-// span is a duration that h2a does not have.
-func span(c *kit.Call, name string) time.Duration {
-	if c.Verb.Flag(c.Under, name) < 0 {
-		return 0
-	}
-	return c.Duration(name, 0)
-}
-
 // drummer makes what a drum of a verb works with. away asks on other machines; nil: that is not done.
-func drummer(c *kit.Call, w *app.World, away watchdog.Relauncher) (watchdog.Options, error) {
+func drummer(c *kit.Call, registries, way string, w *app.World, away watchdog.Relauncher) (watchdog.Options, error) {
 	office, err := w.MailService()
 	if err != nil {
 		return watchdog.Options{}, err
@@ -70,12 +68,11 @@ func drummer(c *kit.Call, w *app.World, away watchdog.Relauncher) (watchdog.Opti
 		return watchdog.Options{}, kit.FailIO("", err, "find the folder where you are")
 	}
 	o := full.Drumbeat(w, office, os.Getenv)
-	way := c.Value("relauncher")
 	if way == "" {
 		way = full.Relaunchers[0]
 	}
 	r := full.Relaunching{Dir: dir, Open: OpenRegistry, Env: os.Getenv, Environ: os.Environ(), Tell: func(line string) { c.Remark("%s", kit.Clean(line)) }, Elsewhere: away}
-	for given := range strings.SplitSeq(c.FlagIf("registry"), ",") {
+	for given := range strings.SplitSeq(registries, ",") {
 		path, _ := registry.PathOf(dir, strings.TrimSpace(given), os.Getenv)
 		r.Registries = append(r.Registries, path)
 	}
@@ -83,13 +80,19 @@ func drummer(c *kit.Call, w *app.World, away watchdog.Relauncher) (watchdog.Opti
 	return o, nil
 }
 
-func runDrumWatch(ctx context.Context, c *kit.Call) error {
-	s, err := drumSettings(c)
+type drumWatchOptions struct {
+	drumOptions
+	Relauncher, Registry, Instance, Decider, PrivateKey, Role, Scope string
+	Once                                                             bool
+}
+
+func runDrumWatch(ctx context.Context, c *kit.Call, opt *drumWatchOptions) error {
+	s, err := drumSettings(c, &opt.drumOptions)
 	if err != nil {
 		return err
 	}
 	var decider *watchdog.Decider
-	if line := c.Value("decider"); line != "" {
+	if line := opt.Decider; line != "" {
 		decider = &watchdog.Decider{}
 		if line != "logging" {
 			if decider.Argv, err = watchdog.Split(line); err != nil {
@@ -105,16 +108,16 @@ func runDrumWatch(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	away, err := elsewhere(ctx, c, w)
+	away, err := elsewhere(ctx, c, opt, w)
 	if err != nil {
 		return err
 	}
-	o, err := drummer(c, w, away)
+	o, err := drummer(c, opt.Registry, opt.Relauncher, w, away)
 	if err != nil {
 		return err
 	}
 	o.Settings, o.Decider = *s, decider
-	if i := c.Value("instance"); i != "" {
+	if i := opt.Instance; i != "" {
 		if o.Self, err = c.Checked(ctx, w, i); err == nil {
 			err = c.InName(ctx, w, o.Self)
 		}
@@ -140,11 +143,11 @@ func runDrumWatch(ctx context.Context, c *kit.Call) error {
 			failed = err
 		}
 	}
-	sayDrum(c, w, &o)
+	sayDrum(c, opt, w, &o)
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	once := c.Verb.Flag(c.Under, "once") >= 0 && c.On("once")
+	once := c.Verb.Flag(c.Under, "once") >= 0 && opt.Once
 	err = drum(ctx, c, watchdog.New(o), w, o.Relaunch == nil, once)
 	switch {
 	case failed != nil && once:
@@ -184,9 +187,9 @@ func drumFault(c *kit.Call, err error) error {
 	return err
 }
 
-func sayDrum(c *kit.Call, w *app.World, o *watchdog.Options) {
+func sayDrum(c *kit.Call, opt *drumWatchOptions, w *app.World, o *watchdog.Options) {
 	set := o.Settings.Full()
-	way := c.Value("relauncher")
+	way := opt.Relauncher
 	if way == "" {
 		way = full.Relaunchers[0]
 	}
@@ -231,13 +234,17 @@ func sayBeat(c *kit.Call, e *watchdog.Event) {
 	}
 }
 
-func runDrumInbox(ctx context.Context, c *kit.Call) error {
+type drumInboxOptions struct {
+	Instance, Relauncher, Registry string
+}
+
+func runDrumInbox(ctx context.Context, c *kit.Call, opt *drumInboxOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	o, err := drummer(c, w, nil)
+	o, err := drummer(c, opt.Registry, opt.Relauncher, w, nil)
 	if err != nil {
 		return err
 	}
@@ -254,7 +261,7 @@ func runDrumInbox(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	var owners []address.Instance
-	if i := c.Value("instance"); i != "" {
+	if i := opt.Instance; i != "" {
 		who, err := c.Checked(ctx, w, i)
 		if err != nil {
 			return err

@@ -27,39 +27,47 @@ func (p *JobTools) deliverer(c *kit.Call, b *job.Book) (job.Deliverer, error) {
 	if p.Deliver != nil {
 		return p.Deliver, nil
 	}
-	s, err := sessionsOf(c, b.Workspace)
+	s, err := sessionsOf(c, Place{}, b.Workspace)
 	if err != nil {
 		return nil, err
 	}
 	return s.manager(c.Verb.Name)
 }
 
+// ofWorkspace is the flag that all verbs on jobs have.
+type ofWorkspace struct{ Workspace string }
+
+func (o *ofWorkspace) workspace() string { return o.Workspace }
+
 // onJobs makes the function of a verb that works on the jobs that are meant.
-func onJobs(f func(ctx context.Context, c *kit.Call, b *job.Book) error) kit.Func {
-	return func(ctx context.Context, c *kit.Call) error {
-		b, note, err := FindJobs(c)
+func onJobs[T any, P interface {
+	*T
+	workspace() string
+}](f func(context.Context, *kit.Call, *job.Book, *T) error) *kit.Options {
+	return kit.WithFlags(func(ctx context.Context, c *kit.Call, opt *T) error {
+		b, note, err := FindJobs(c, P(opt).workspace())
 		if err != nil {
 			return kit.FailIO("", err, "%s", c.Verb.Name)
 		}
 		if note != "" {
 			c.Remark("%s", kit.Clean(note))
 		}
-		return jobFault(c, f(ctx, c, b))
-	}
+		return jobFault(c, f(ctx, c, b, opt))
+	})
 }
 
 // FindJobs returns the jobs that are meant, and knows which of them this user has submitted.
-func FindJobs(c *kit.Call) (*job.Book, string, error) {
-	b, note, err := findJobs(c)
+func FindJobs(c *kit.Call, workspace string) (*job.Book, string, error) {
+	b, note, err := findJobs(c, workspace)
 	if err == nil {
 		b.Memory = full.Submitted(c.App)
 	}
 	return b, note, err
 }
 
-func findJobs(c *kit.Call) (*job.Book, string, error) {
-	if dir := c.Text("workspace"); dir != "" {
-		return job.At(dir)
+func findJobs(c *kit.Call, workspace string) (*job.Book, string, error) {
+	if workspace != "" {
+		return job.At(workspace)
 	}
 	if c.Verb.Name == "job submit" || c.Verb.Name == "job register" { // a new job is one of the folder where one stands
 		return job.At(".")

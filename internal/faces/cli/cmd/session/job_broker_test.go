@@ -284,7 +284,7 @@ func TestHandOn(t *testing.T) {
 	home := t.TempDir()
 	a := app.New(app.Settings{Home: home, Dir: home, Getenv: func(string) string { return "" }, Maker: "tutti@test"})
 	c := &kit.Call{App: a, Input: &kit.Input{Under: kit.Tutti, Verb: kit.Join(JobVerbs).Find(kit.Tutti, "job", "submit")}, ErrFile: io.Discard, OutFile: io.Discard}
-	w := &jobWatch{c: c, b: b, p: JobTools{Deliver: typed}, id: j.ID}
+	w := &jobWatch{c: c, b: b, p: JobTools{Deliver: typed}, id: j.ID, drives: true}
 	reports(t, b, j.ID, job.Done, "it is built")
 	reports(t, b, j.ID, job.Progress, "tidying up")
 	stale := get(t, b, j.ID)

@@ -14,12 +14,18 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-func runJobClaim(ctx context.Context, c *kit.Call, b *job.Book) error {
-	if c.On("trust-job") && c.Arg(0) == "" {
+type jobClaimOptions struct {
+	ofWorkspace
+	Agent    string
+	TrustJob bool
+}
+
+func runJobClaim(ctx context.Context, c *kit.Call, b *job.Book, opt *jobClaimOptions) error {
+	if opt.TrustJob && c.Arg(0) == "" {
 		return kit.Usagef("job claim: --trust-job needs the id of a job that you have read")
 	}
 	by, _ := c.JobActor()
-	j, err := b.Claim(ctx, c.Arg(0), c.Text("agent"), by, c.On("trust-job"))
+	j, err := b.Claim(ctx, c.Arg(0), opt.Agent, by, opt.TrustJob)
 	if err != nil {
 		return err
 	}
@@ -36,25 +42,30 @@ func runJobClaim(ctx context.Context, c *kit.Call, b *job.Book) error {
 	return nil
 }
 
-func runJobPublish(ctx context.Context, c *kit.Call, b *job.Book) error {
+type jobPublishOptions struct {
+	ofWorkspace
+	Detail, Data, Role string
+}
+
+func runJobPublish(ctx context.Context, c *kit.Call, b *job.Book, opt *jobPublishOptions) error {
 	p := JobToolsOf()
 	detail := strings.Join(c.Args[min(2, len(c.Args)):], " ")
-	if c.Text("detail") != "" {
-		detail = strings.TrimSpace(detail + " " + c.Text("detail"))
+	if opt.Detail != "" {
+		detail = strings.TrimSpace(detail + " " + opt.Detail)
 	}
 	text, err := c.Body(detail)
 	if err != nil {
 		return err
 	}
-	d := job.Draft{Kind: job.Kind(c.Arg(1)), Detail: strings.TrimSpace(string(text)), Role: c.Text("role")}
+	d := job.Draft{Kind: job.Kind(c.Arg(1)), Detail: strings.TrimSpace(string(text)), Role: opt.Role}
 	if d.Role == "worker" {
 		d.Role = ""
 	}
 	if !slices.Contains(job.Kinds(), string(d.Kind)) {
 		return kit.Usagef("job publish: %.60q is not an event; use %s", string(d.Kind), strings.Join(job.Kinds(), ", "))
 	}
-	if c.Text("data") != "" {
-		if d.Data, err = c.Body(c.Text("data")); err != nil {
+	if opt.Data != "" {
+		if d.Data, err = c.Body(opt.Data); err != nil {
 			return err
 		}
 	}
@@ -102,25 +113,46 @@ func tellBroker(ctx context.Context, c *kit.Call, b *job.Book, j *job.Job, p Job
 	}
 }
 
-func runJobCancel(ctx context.Context, c *kit.Call, b *job.Book) error {
+type jobCancelOptions struct {
+	ofWorkspace
+	Reason string
+}
+
+func runJobCancel(ctx context.Context, c *kit.Call, b *job.Book, opt *jobCancelOptions) error {
 	by, _ := c.JobActor()
-	j, again, err := b.Cancel(ctx, c.Arg(0), by, c.Text("reason"))
+	j, again, err := b.Cancel(ctx, c.Arg(0), by, opt.Reason)
 	if err != nil {
 		return err
 	}
 	return sayJob(c, b, j, "cancelled", again)
 }
 
-// judgeJob makes the function of a verb that gives a verdict; the flag has what else there is to say.
-func judgeJob(v job.Verdict, flag string) func(ctx context.Context, c *kit.Call, b *job.Book) error {
-	return func(ctx context.Context, c *kit.Call, b *job.Book) error {
-		by, person := c.JobActor()
-		j, again, err := b.Judge(ctx, c.Arg(0), v, by, person, c.Text(flag))
-		if err != nil {
-			return err
-		}
-		return sayJob(c, b, j, string(v), again)
+type jobAcceptOptions struct {
+	ofWorkspace
+	Note string
+}
+
+func runJobAccept(ctx context.Context, c *kit.Call, b *job.Book, opt *jobAcceptOptions) error {
+	return judgeJob(ctx, c, b, job.Accepted, opt.Note)
+}
+
+type jobRejectOptions struct {
+	ofWorkspace
+	Reason string
+}
+
+func runJobReject(ctx context.Context, c *kit.Call, b *job.Book, opt *jobRejectOptions) error {
+	return judgeJob(ctx, c, b, job.Rejected, opt.Reason)
+}
+
+// judgeJob gives a verdict, with what else there is to say.
+func judgeJob(ctx context.Context, c *kit.Call, b *job.Book, v job.Verdict, why string) error {
+	by, person := c.JobActor()
+	j, again, err := b.Judge(ctx, c.Arg(0), v, by, person, why)
+	if err != nil {
+		return err
 	}
+	return sayJob(c, b, j, string(v), again)
 }
 
 // sayJob says what was done with a job.

@@ -17,7 +17,12 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-func runJobList(_ context.Context, c *kit.Call, b *job.Book) error {
+type jobListOptions struct {
+	ofWorkspace
+	Status string
+}
+
+func runJobList(_ context.Context, c *kit.Call, b *job.Book, opt *jobListOptions) error {
 	all, bad, err := b.List()
 	if err != nil {
 		return err
@@ -25,7 +30,7 @@ func runJobList(_ context.Context, c *kit.Call, b *job.Book) error {
 	for _, p := range bad {
 		c.Warn("%s", kit.Clean(p.Err.Error()))
 	}
-	if want := c.Text("status"); want != "" {
+	if want := opt.Status; want != "" {
 		all = slices.DeleteFunc(all, func(j *job.Job) bool { return string(j.Status) != want })
 	}
 	switch {
@@ -84,12 +89,17 @@ func jobState(j *job.Job, now time.Time) string {
 	return text
 }
 
+type jobStatusOptions struct {
+	ofWorkspace
+	Job string
+}
+
 // runJobStatus is show under the name and with the flag of the older program.
-func runJobStatus(_ context.Context, c *kit.Call, b *job.Book) error {
-	id, word := c.Text("job"), c.Arg(0)
+func runJobStatus(_ context.Context, c *kit.Call, b *job.Book, opt *jobStatusOptions) error {
+	id, word := opt.Job, c.Arg(0)
 	switch {
 	case id == "" && word == "":
-		return c.Missing("job")
+		return c.Missing(&opt.Job)
 	case id == "":
 		id = word
 	case word != "" && word != id:
@@ -98,7 +108,11 @@ func runJobStatus(_ context.Context, c *kit.Call, b *job.Book) error {
 	return showJob(c, b, id)
 }
 
-func runJobShow(_ context.Context, c *kit.Call, b *job.Book) error { return showJob(c, b, c.Arg(0)) }
+type jobShowOptions struct{ ofWorkspace }
+
+func runJobShow(_ context.Context, c *kit.Call, b *job.Book, opt *jobShowOptions) error {
+	return showJob(c, b, c.Arg(0))
+}
 
 func showJob(c *kit.Call, b *job.Book, id string) error {
 	j, err := b.Get(id)
@@ -144,8 +158,13 @@ func showJob(c *kit.Call, b *job.Book, id string) error {
 	return nil
 }
 
-func runJobLogs(_ context.Context, c *kit.Call, b *job.Book) error {
-	if c.On("list") || c.Arg(0) == "" {
+type jobLogsOptions struct {
+	ofWorkspace
+	List bool
+}
+
+func runJobLogs(_ context.Context, c *kit.Call, b *job.Book, opt *jobLogsOptions) error {
+	if opt.List || c.Arg(0) == "" {
 		if c.Arg(0) != "" {
 			return kit.Usagef("job logs: either --list or a job")
 		}

@@ -15,8 +15,8 @@ import (
 )
 
 // timeFlag reads a time: as everywhere, or in whole seconds, as the older programs have it.
-func timeFlag(c *kit.Call, name string, otherwise time.Duration) (time.Duration, error) {
-	text := c.Text(name)
+func timeFlag(c *kit.Call, flag *string, otherwise time.Duration) (time.Duration, error) {
+	text := *flag
 	if text == "" {
 		return otherwise, nil
 	}
@@ -26,12 +26,17 @@ func timeFlag(c *kit.Call, name string, otherwise time.Duration) (time.Duration,
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 && d.Truncate(time.Second) == d {
 		return d, nil
 	}
-	return 0, kit.Usagef("%s: invalid --%s %.40q: give whole seconds like 90, 2m or 1h", c.Verb.Name, name, text)
+	return 0, kit.Usagef("%s: invalid --%s %.40q: give whole seconds like 90, 2m or 1h", c.Verb.Name, c.FlagName(flag), text)
+}
+
+type newJobOptions struct {
+	ofWorkspace
+	Prompt, Agent, Total, IdleTimeout, Artifacts string
 }
 
 // jobOrder reads what is to be done.
-func jobOrder(c *kit.Call, b *job.Book) (o job.Order, err error) {
-	text := c.Text("prompt")
+func jobOrder(c *kit.Call, opt *newJobOptions, b *job.Book) (o job.Order, err error) {
+	text := opt.Prompt
 	if c.Arg(0) != "" {
 		if text != "" {
 			return o, kit.Usagef("%s: the prompt stands either behind --prompt or as an argument", c.Verb.Name)
@@ -43,21 +48,17 @@ func jobOrder(c *kit.Call, b *job.Book) (o job.Order, err error) {
 		return o, err
 	}
 	o = job.Order{
-		Prompt: string(prompt), Agent: c.Text("agent"), Session: c.Text("agent-session"), Reviewer: c.Text("reviewer"),
-		ReviewerSession: c.Text("reviewer-session"), Rounds: c.Count("rounds", job.DefaultRounds), Type: job.Type(c.Text("type")),
+		Prompt: string(prompt), Agent: opt.Agent, Rounds: job.DefaultRounds,
 	}
-	if o.Type == "single" {
-		o.Type = job.Single
-	}
-	for name := range strings.SplitSeq(c.Text("artifacts"), ",") {
+	for name := range strings.SplitSeq(opt.Artifacts, ",") {
 		if name = strings.TrimSpace(name); name != "" {
 			o.Artifacts = append(o.Artifacts, name)
 		}
 	}
-	if o.Timeout, err = timeFlag(c, "total", job.DefaultTimeout); err != nil {
+	if o.Timeout, err = timeFlag(c, &opt.Total, job.DefaultTimeout); err != nil {
 		return o, err
 	}
-	if o.Idle, err = timeFlag(c, "idle-timeout", job.DefaultIdle); err != nil {
+	if o.Idle, err = timeFlag(c, &opt.IdleTimeout, job.DefaultIdle); err != nil {
 		return o, err
 	}
 	o.Submitter, _ = c.JobActor()
@@ -67,22 +68,34 @@ func jobOrder(c *kit.Call, b *job.Book) (o job.Order, err error) {
 	return o, jobFault(c, err)
 }
 
-func runJobSubmit(ctx context.Context, c *kit.Call, b *job.Book) error {
+type jobSubmitOptions struct {
+	newJobOptions
+	AgentSession, Type, Reviewer, ReviewerSession string
+	Wait                                          bool
+	Rounds                                        int
+}
+
+func runJobSubmit(ctx context.Context, c *kit.Call, b *job.Book, opt *jobSubmitOptions) error {
 	p := JobToolsOf()
-	o, err := jobOrder(c, b)
+	o, err := jobOrder(c, &opt.newJobOptions, b)
+	o.Session, o.Reviewer, o.ReviewerSession = opt.AgentSession, opt.Reviewer, opt.ReviewerSession
+	o.Rounds = kit.Or(c, &opt.Rounds, job.DefaultRounds)
+	if o.Type = job.Type(opt.Type); o.Type == "single" {
+		o.Type = job.Single
+	}
 	switch {
 	case err != nil:
 		return err
-	case o.Type == job.Loop && (o.Session == "" || o.ReviewerSession == "" || !c.On("wait")):
+	case o.Type == job.Loop && (o.Session == "" || o.ReviewerSession == "" || !opt.Wait):
 		return kit.Usagef("job submit: a loop needs --agent-session, --reviewer, --reviewer-session and --wait, so that the work can be handed back and forth")
 	}
 	j, err := b.Register(ctx, o)
 	if err != nil {
 		return err
 	}
-	w := &jobWatch{c: c, b: b, p: p, id: j.ID}
+	w := &jobWatch{c: c, b: b, p: p, id: j.ID, drives: true}
 	defer w.close()
-	if c.On("wait") {
+	if opt.Wait {
 		w.connect(ctx, o.Broker, j) // before anybody begins, so that nothing is missed
 	}
 	if o.Session != "" {
@@ -102,15 +115,19 @@ func runJobSubmit(ctx context.Context, c *kit.Call, b *job.Book) error {
 			return err
 		}
 	}
-	sayNewJob(c, b, j)
-	if !c.On("wait") {
+	sayNewJob(c, opt.Wait, b, j)
+	if !opt.Wait {
 		return nil
 	}
 	return w.wait(ctx)
 }
 
-func runJobRegister(ctx context.Context, c *kit.Call, b *job.Book) error {
-	o, err := jobOrder(c, b)
+type jobRegisterOptions struct {
+	newJobOptions
+}
+
+func runJobRegister(ctx context.Context, c *kit.Call, b *job.Book, opt *jobRegisterOptions) error {
+	o, err := jobOrder(c, &opt.newJobOptions, b)
 	if err != nil {
 		return err
 	}
@@ -118,14 +135,14 @@ func runJobRegister(ctx context.Context, c *kit.Call, b *job.Book) error {
 	if err != nil {
 		return err
 	}
-	sayNewJob(c, b, j)
+	sayNewJob(c, false, b, j)
 	return nil
 }
 
 // sayNewJob says what was made, and what to type next.
-func sayNewJob(c *kit.Call, b *job.Book, j *job.Job) {
+func sayNewJob(c *kit.Call, wait bool, b *job.Book, j *job.Job) {
 	switch {
-	case c.JSON && c.On("wait"): // lines follow
+	case c.JSON && wait: // lines follow
 		c.Line(string(jobJSON(c, b, j)))
 	case c.JSON:
 		c.Emit(jobJSON(c, b, j))

@@ -26,6 +26,7 @@ type jobWatch struct {
 	relay  *jobRelay  // nil: no broker is configured
 	mu     sync.Mutex // guards warned: the network speaks up beside us
 	warned string
+	drives bool // hands the turns of a loop to and fro
 	halted bool // the switch is on, and was said to be
 	missed int
 	copy   io.WriteCloser // of what is printed, nil: none
@@ -40,9 +41,14 @@ func (w *jobWatch) close() {
 	}
 }
 
-func runJobWatch(ctx context.Context, c *kit.Call, b *job.Book) error {
+type jobWatchOptions struct {
+	ofWorkspace
+	Drive bool
+}
+
+func runJobWatch(ctx context.Context, c *kit.Call, b *job.Book, opt *jobWatchOptions) error {
 	p := JobToolsOf()
-	w := &jobWatch{c: c, b: b, p: p, id: c.Arg(0)}
+	w := &jobWatch{c: c, b: b, p: p, id: c.Arg(0), drives: opt.Drive}
 	defer w.close()
 	jobs := make([]*job.Job, 1)
 	var err error
@@ -59,7 +65,7 @@ func runJobWatch(ctx context.Context, c *kit.Call, b *job.Book) error {
 		return err
 	}
 	w.connect(ctx, broker, jobs...)
-	if c.On("drive") {
+	if opt.Drive {
 		if w.id == "" {
 			return kit.Refuse("", "job watch: --drive needs one job, and a program that can type into sessions")
 		}
@@ -174,7 +180,7 @@ func (w *jobWatch) state(ctx context.Context, j *job.Job) error {
 		return nil
 	}
 	if w.last = j; !j.Status.Over() {
-		if w.drives() && j.Type == job.Loop && j.ToHand() {
+		if w.drives && j.Type == job.Loop && j.ToHand() {
 			return w.handOn(ctx, j)
 		}
 		return nil
@@ -200,11 +206,6 @@ func (w *jobWatch) line(l *job.Line, j *job.Job) error {
 		w.relay.tell(j.ID)
 	}
 	return nil
-}
-
-// drives tells whether this program hands the turns of a loop to and fro.
-func (w *jobWatch) drives() bool {
-	return (w.c.On("drive") || w.c.Verb.Name == "job submit")
 }
 
 // handOn hands a loop to whose turn it is, unless somebody else who drives it does.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -19,30 +20,49 @@ import (
 	"tutti/internal/sessions/registry/yaml"
 )
 
-// A sessionFunc is a verb about agents in tmux.
-type sessionFunc func(ctx context.Context, c *kit.Call, s *sessions) error
+// A Place is what flags say about the registry, and the tmux server for new sessions.
+type Place struct {
+	Registry, TmuxServer string
+	Here                 bool // and no other than that of this folder
+}
 
 // sessions is the registry that a verb works with.
 type sessions struct {
 	c    *kit.Call
+	at   Place
 	dir  string // where the user stands, without links
 	Path string // of the registry, which may not be there
 	reg  registry.Registry
 }
 
+// The flags of verbs on sessions that say where they look.
+type (
+	inRegistry struct{ Registry string }
+	inFolder   struct {
+		inRegistry
+		Here bool
+	}
+)
+
+func (o *inRegistry) place() Place { return Place{Registry: o.Registry} }
+func (o *inFolder) place() Place   { return Place{Registry: o.Registry, Here: o.Here} }
+
 // onSessions makes the function of a verb that works on the registry that is meant.
-func onSessions(f sessionFunc) kit.Func {
-	return func(ctx context.Context, c *kit.Call) error {
-		s, err := SessionsHere(c)
+func onSessions[T any, P interface {
+	*T
+	place() Place
+}](f func(context.Context, *kit.Call, *sessions, *T) error) *kit.Options {
+	return kit.WithFlags(func(ctx context.Context, c *kit.Call, opt *T) error {
+		s, err := SessionsHere(c, P(opt).place())
 		if err != nil {
 			return err
 		}
-		return f(ctx, c, s)
-	}
+		return f(ctx, c, s, opt)
+	})
 }
 
 // SessionsHere finds the registry that is meant. It reads nothing yet.
-func SessionsHere(c *kit.Call) (*sessions, error) {
+func SessionsHere(c *kit.Call, at Place) (*sessions, error) {
 	dir, err := os.Getwd()
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -50,14 +70,14 @@ func SessionsHere(c *kit.Call) (*sessions, error) {
 	if err != nil {
 		return nil, kit.FailIO("", err, "find the folder where you are")
 	}
-	return sessionsOf(c, dir)
+	return sessionsOf(c, at, dir)
 }
 
 // sessionsOf finds the registry of a workspace, absolute and without links.
-func sessionsOf(c *kit.Call, dir string) (*sessions, error) {
-	s := &sessions{c: c, dir: dir}
+func sessionsOf(c *kit.Call, at Place, dir string) (*sessions, error) {
+	s := &sessions{c: c, at: at, dir: dir}
 	var note string
-	s.Path, note = registry.PathOf(s.dir, c.FlagIf("registry"), os.Getenv)
+	s.Path, note = registry.PathOf(s.dir, at.Registry, os.Getenv)
 	if note != "" {
 		c.Remark("%s", note)
 	}
@@ -98,7 +118,7 @@ func (s *sessions) manager(verb string) (*lifecycle.Manager, error) {
 		return nil, err
 	}
 	return lifecycle.New(lifecycle.Options{
-		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: sessionServer(s.c),
+		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: s.server(),
 		Halted: func() error { return halt.Check(verb) },
 		Bus:    s.bus(), Jobs: full.SessionJobs(s.Workspace(), s.dir), Started: full.Started(s.c.App),
 		Attached: func(agent, dir string) []string { return attached(home, agent, dir) },
@@ -130,17 +150,14 @@ func (s *sessions) environ() []string {
 	return env
 }
 
-// sessionServer is the tmux server for new sessions, "" for the default one.
-func sessionServer(c *kit.Call) string {
-	if name := c.FlagIf("tmux-server"); name != "" {
-		return name
-	}
-	return os.Getenv(observe.ServerVariable)
+// server is the tmux server for new sessions, "" for the default one.
+func (s *sessions) server() string {
+	return cmp.Or(s.at.TmuxServer, os.Getenv(observe.ServerVariable))
 }
 
 // sessionName is the session that is meant, by --session or by the first word; "" when none is named.
-func sessionName(c *kit.Call) (string, error) {
-	flag, word := c.FlagIf("session"), c.Arg(0)
+func sessionName(c *kit.Call, session string) (string, error) {
+	flag, word := session, c.Arg(0)
 	switch {
 	case flag == "":
 		return word, nil
@@ -151,8 +168,8 @@ func sessionName(c *kit.Call) (string, error) {
 }
 
 // oneSession is the session that is meant, where one has to be.
-func oneSession(c *kit.Call) (string, error) {
-	name, err := sessionName(c)
+func oneSession(c *kit.Call, session string) (string, error) {
+	name, err := sessionName(c, session)
 	if err == nil && name == "" {
 		err = kit.UsageHint(`"tutti session list" shows them`, "%s: missing session", c.Verb.Name)
 	}

@@ -31,13 +31,19 @@ func (r *changed) failed(err error) {
 	}
 }
 
+type sessionSendOptions struct {
+	inFolder
+	All   bool
+	Ready time.Duration
+}
+
 // sessionSend types a text into a session, or into all that run. It acts for the user, so no agent may.
-func sessionSend(ctx context.Context, c *kit.Call, s *sessions) error {
+func sessionSend(ctx context.Context, c *kit.Call, s *sessions, opt *sessionSendOptions) error {
 	if _, err := c.ForUser("type into a session"); err != nil {
 		return err
 	}
 	name, text := c.Arg(0), c.Arg(1)
-	if c.On("all") {
+	if opt.All {
 		if len(c.Args) > 1 {
 			return kit.Usagef("session send: --all and the name of a session do not go together")
 		}
@@ -49,7 +55,7 @@ func sessionSend(ctx context.Context, c *kit.Call, s *sessions) error {
 	if err != nil {
 		return err
 	}
-	limit := c.Duration("ready", lifecycle.DefaultReady)
+	limit := kit.Or(c, &opt.Ready, lifecycle.DefaultReady)
 	type target struct {
 		*sessions
 		name string
@@ -114,16 +120,22 @@ func sessionSend(ctx context.Context, c *kit.Call, s *sessions) error {
 	return errors.Join(errs...)
 }
 
+type sessionRemoveOptions struct {
+	inRegistry
+	Ended bool
+	Older time.Duration
+}
+
 // sessionRemove takes sessions that have ended out of the registry.
-func sessionRemove(ctx context.Context, c *kit.Call, s *sessions) error {
+func sessionRemove(ctx context.Context, c *kit.Call, s *sessions, opt *sessionRemoveOptions) error {
 	names := slices.Clone(c.Args)
-	age := c.Duration("older", 0)
+	age := opt.Older
 	switch {
-	case c.On("ended") && len(names) > 0:
+	case opt.Ended && len(names) > 0:
 		return kit.Usagef("session remove: --ended and the names of sessions do not go together")
-	case !c.On("ended") && c.IsSet("older"):
+	case !opt.Ended && c.IsSet(&opt.Older):
 		return kit.Usagef("session remove: --older goes with --ended")
-	case !c.On("ended") && len(names) == 0:
+	case !opt.Ended && len(names) == 0:
 		return kit.UsageHint(`"tutti session list" shows them; --ended removes all that have ended`, "session remove: missing session")
 	}
 	m, err := s.manager("session remove")
@@ -134,7 +146,7 @@ func sessionRemove(ctx context.Context, c *kit.Call, s *sessions) error {
 	if err != nil {
 		return err
 	}
-	if c.On("ended") {
+	if opt.Ended {
 		for i := range rows {
 			if r := &rows[i]; !Busy(r) && !endOf(r).After(time.Now().Add(-age)) {
 				names = append(names, r.Name)
@@ -185,8 +197,10 @@ func endOf(r *registry.Row) time.Time {
 	return r.StoppedAt
 }
 
+type sessionRenameOptions struct{ inFolder }
+
 // sessionRename gives a session another name.
-func sessionRename(ctx context.Context, c *kit.Call, s *sessions) error {
+func sessionRename(ctx context.Context, c *kit.Call, s *sessions, opt *sessionRenameOptions) error {
 	name, to := c.Arg(0), c.Arg(1)
 	s, err := s.withSession(ctx, name)
 	if err != nil {
@@ -218,9 +232,17 @@ func sessionRename(ctx context.Context, c *kit.Call, s *sessions) error {
 	return nil
 }
 
+type sessionRestartOptions struct {
+	inFolder
+	promptOptions
+	Session        string
+	Wait, TrustRow bool
+	Grace          time.Duration
+}
+
 // sessionRestart stops a session and starts it again with its conversation.
-func sessionRestart(ctx context.Context, c *kit.Call, s *sessions) error {
-	name, err := oneSession(c)
+func sessionRestart(ctx context.Context, c *kit.Call, s *sessions, opt *sessionRestartOptions) error {
+	name, err := oneSession(c, opt.Session)
 	if err != nil {
 		return err
 	}
@@ -228,10 +250,10 @@ func sessionRestart(ctx context.Context, c *kit.Call, s *sessions) error {
 		return err
 	}
 	q := lifecycle.RestartRequest{
-		Stop:   lifecycle.StopRequest{Session: name, Reason: "restart", Grace: c.Duration("grace", 0)},
-		Resume: lifecycle.ResumeRequest{Wait: c.On("wait"), Ready: c.Duration("ready", 0), Trust: c.On("trust-row")},
+		Stop:   lifecycle.StopRequest{Session: name, Reason: "restart", Grace: opt.Grace},
+		Resume: lifecycle.ResumeRequest{Wait: opt.Wait, Ready: opt.Ready, Trust: opt.TrustRow},
 	}
-	if q.Resume.Prompt, err = sessionPrompt(c); err != nil {
+	if q.Resume.Prompt, err = sessionPrompt(c, &opt.promptOptions); err != nil {
 		return err
 	}
 	m, err := s.manager("session restart")
@@ -242,17 +264,24 @@ func sessionRestart(ctx context.Context, c *kit.Call, s *sessions) error {
 	return s.resumed(done, err)
 }
 
+type sessionForkOptions struct {
+	inFolder
+	promptOptions
+	Session, Conversation string
+	Wait, TrustRow        bool
+}
+
 // sessionFork begins a session with a copy of the conversation of another one.
-func sessionFork(ctx context.Context, c *kit.Call, s *sessions) error {
+func sessionFork(ctx context.Context, c *kit.Call, s *sessions, opt *sessionForkOptions) error {
 	name := c.Arg(0)
 	s, err := s.withSession(ctx, name)
 	if err != nil {
 		return err
 	}
 	q := lifecycle.ForkRequest{
-		Name: name, To: c.Text("session"), Conversation: c.Text("conversation"), Trust: c.On("trust-row"), Ready: c.Duration("ready", 0), Wait: c.On("wait"),
+		Name: name, To: opt.Session, Conversation: opt.Conversation, Trust: opt.TrustRow, Ready: opt.Ready, Wait: opt.Wait,
 	}
-	if q.Prompt, err = sessionPrompt(c); err != nil {
+	if q.Prompt, err = sessionPrompt(c, &opt.promptOptions); err != nil {
 		return err
 	}
 	m, err := s.manager("session fork")

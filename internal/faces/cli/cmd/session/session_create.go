@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
@@ -19,8 +20,19 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
+func (o *sessionCreateOptions) place() Place {
+	return Place{Registry: o.Registry, TmuxServer: o.TmuxServer}
+}
+
+type sessionCreateOptions struct {
+	inRegistry
+	promptOptions
+	Agent, Session, Workspace, TmuxServer, Worktree, Program, Role, Job, SubmitJob string
+	Wait, TrustRow                                                                 bool
+}
+
 // sessionCreate starts an agent in tmux.
-func sessionCreate(ctx context.Context, c *kit.Call, s *sessions) error {
+func sessionCreate(ctx context.Context, c *kit.Call, s *sessions, opt *sessionCreateOptions) error {
 	if c.Own > 0 {
 		hint := "arguments for the program stand behind --"
 		if _, ok := driver.Kind(c.Args[0]); ok {
@@ -29,29 +41,29 @@ func sessionCreate(ctx context.Context, c *kit.Call, s *sessions) error {
 		return kit.UsageHint(hint, "session create: %s: it is not said what that is", kit.Clean(c.Args[0]))
 	}
 	q := lifecycle.CreateRequest{
-		Agent: c.Text("agent"), Name: c.Text("session"), Server: c.Text("tmux-server"), Program: c.Text("program"), Branch: c.Text("worktree"),
-		Role: c.Text("role"), Job: c.Text("job"), Wait: c.On("wait"), Ready: c.Duration("ready", 0),
-		Trust: c.On("trust-row"), Typed: c.IsSet("submit-job"),
+		Agent: opt.Agent, Name: opt.Session, Server: opt.TmuxServer, Program: opt.Program, Branch: opt.Worktree,
+		Role: opt.Role, Job: opt.Job, Wait: opt.Wait, Ready: opt.Ready,
+		Trust: opt.TrustRow, Typed: c.IsSet(&opt.SubmitJob),
 	}
-	for _, name := range [...]string{"session", "workspace", "worktree", "role", "prompt", "program", "job", "submit-job"} {
-		if c.IsSet(name) && c.Text(name) == "" {
-			return kit.Usagef("session create: --%s is empty", name)
+	for _, flag := range [...]*string{&opt.Session, &opt.Workspace, &opt.Worktree, &opt.Role, &opt.Prompt, &opt.Program, &opt.Job, &opt.SubmitJob} {
+		if c.IsSet(flag) && *flag == "" {
+			return kit.Usagef("session create: --%s is empty", c.FlagName(flag))
 		}
 	}
-	if c.IsSet("submit-job") && (c.IsSet("prompt") || c.IsSet("job")) {
+	if c.IsSet(&opt.SubmitJob) && (c.IsSet(&opt.Prompt) || c.IsSet(&opt.Job)) {
 		return kit.Usagef("session create: --submit-job makes a job and types it, so --prompt and --job do not go with it")
 	}
 	if len(c.Args) > 0 {
 		q.Argv = c.Args
 	}
-	task, err := c.Body(c.Text("submit-job"))
+	task, err := c.Body(opt.SubmitJob)
 	if err != nil {
 		return err
 	}
-	if q.Dir, err = absoluteIf(c.Text("workspace")); err != nil {
+	if q.Dir, err = absoluteIf(opt.Workspace); err != nil {
 		return kit.FailIO("", err, "")
 	}
-	if q.Prompt, err = sessionPrompt(c); err != nil {
+	if q.Prompt, err = sessionPrompt(c, &opt.promptOptions); err != nil {
 		return err
 	}
 	if strings.Contains(q.Program, "/") {
@@ -89,7 +101,7 @@ func sessionCreate(ctx context.Context, c *kit.Call, s *sessions) error {
 	} else {
 		s.sayCreated(done, err)
 		if work != nil {
-			sayNewJob(c, book, work)
+			sayNewJob(c, opt.Wait, book, work)
 		}
 	}
 	if err == nil {
@@ -127,15 +139,20 @@ func absoluteIf(path string) (string, error) {
 	return filepath.Abs(path)
 }
 
+type promptOptions struct {
+	Prompt string
+	Ready  time.Duration
+}
+
 // sessionPrompt is the first prompt, "" for none.
-func sessionPrompt(c *kit.Call) (string, error) {
-	if !c.IsSet("prompt") {
-		if c.IsSet("ready") {
+func sessionPrompt(c *kit.Call, opt *promptOptions) (string, error) {
+	if !c.IsSet(&opt.Prompt) {
+		if c.IsSet(&opt.Ready) {
 			return "", kit.Usagef("%s: --ready says how long --prompt waits, which is missing", c.Verb.Name)
 		}
 		return "", nil
 	}
-	text, err := c.Body(c.Text("prompt"))
+	text, err := c.Body(opt.Prompt)
 	return strings.TrimRight(string(text), "\r\n"), err
 }
 

@@ -52,9 +52,14 @@ type hooksView struct {
 // shownLines is how many lines of the screen are shown: the rules look at no more above the line where the user types.
 const shownLines = 20
 
+type sessionExplainOptions struct {
+	inFolder
+	Session string
+}
+
 // sessionExplain tells why a state is reported.
-func sessionExplain(ctx context.Context, c *kit.Call, s *sessions) error {
-	r, err := s.meant(ctx)
+func sessionExplain(ctx context.Context, c *kit.Call, s *sessions, opt *sessionExplainOptions) error {
+	r, err := s.meant(ctx, opt.Session)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (i Instances) Add(one string) {
 
 // headless are the agents that are live on a bus of this machine and in no session of a registry.
 func (s *sessions) headless(ctx context.Context, taken Instances, machine string, now time.Time) (all []observe.Listed) {
-	if s.c.FlagIf("registry") != "" {
+	if s.at.Registry != "" {
 		return nil
 	}
 	problems := s.c.Worlds(func(w *app.World) error {

@@ -13,9 +13,14 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
+type sessionListOptions struct {
+	inFolder
+	All bool
+}
+
 // sessionList lists the sessions of this machine and what tmux says of each, then the agents that were started by hand.
-func sessionList(ctx context.Context, c *kit.Call, s *sessions) error {
-	parts, err := s.Parts(ctx, c.On("all"))
+func sessionList(ctx context.Context, c *kit.Call, s *sessions, opt *sessionListOptions) error {
+	parts, err := s.Parts(ctx, opt.All)
 	if err != nil {
 		return err
 	}

@@ -21,12 +21,12 @@ var HereFlag = kit.Flag{Name: "here", Kind: kit.Switch, Help: "only sessions of 
 
 // named tells whether the user named a registry.
 func (s *sessions) named() bool {
-	return s.c.FlagIf("registry") != "" || os.Getenv(registry.Variable) != ""
+	return s.at.Registry != "" || os.Getenv(registry.Variable) != ""
 }
 
 // alone tells whether one registry is used and no other: the user named it, or asked for that of this folder.
 func (s *sessions) alone() bool {
-	return s.named() || s.c.Verb.Flag(s.c.Under, HereFlag.Name) >= 0 && s.c.On(HereFlag.Name)
+	return s.named() || s.at.Here
 }
 
 // missing tells that the registry does not exist, which costs two system calls and no other program.
@@ -68,7 +68,7 @@ func (s *sessions) others() (all []*sessions) {
 	}
 	for i := range places {
 		if path := places[i].Path; path != s.Path && !app.SameFolder(filepath.Dir(path), filepath.Dir(s.Path)) {
-			all = append(all, &sessions{c: s.c, Path: path, dir: registry.Workspace(path, filepath.Dir(path))})
+			all = append(all, &sessions{c: s.c, at: s.at, Path: path, dir: registry.Workspace(path, filepath.Dir(path))})
 		}
 	}
 	return all

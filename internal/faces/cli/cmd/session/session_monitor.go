@@ -14,7 +14,7 @@ import (
 )
 
 var MonitorVerbs = []kit.Verb{{
-	Name: "session monitor", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Run: onSessions(sessionMonitor),
+	Name: "session monitor", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Opts: onSessions(sessionMonitor),
 	Short: "keep the session registry up to date",
 	Flags: []kit.Flag{
 		registryFlag,
@@ -44,8 +44,14 @@ $ tutti session monitor --emit-diff`,
 	Exit: "0 --once, and all is true now, or --idle-timeout is over; 1 wrong usage, no registry, or it has a monitor; 3 a file could not be read or written, or with --subscribe the broker could not be reached; 130 interrupted",
 }}
 
+type sessionMonitorOptions struct {
+	inRegistry
+	IdleTimeout                       string
+	Once, DryRun, EmitDiff, Subscribe bool
+}
+
 // sessionMonitor keeps the registry true.
-func sessionMonitor(ctx context.Context, c *kit.Call, s *sessions) error {
+func sessionMonitor(ctx context.Context, c *kit.Call, s *sessions, opt *sessionMonitorOptions) error {
 	if _, _, err := s.rows(ctx); err != nil {
 		return err
 	}
@@ -57,16 +63,16 @@ func sessionMonitor(ctx context.Context, c *kit.Call, s *sessions) error {
 	if err != nil {
 		return err
 	}
-	idle, err := timeFlag(c, "idle-timeout", 0)
+	idle, err := timeFlag(c, &opt.IdleTimeout, 0)
 	if err != nil {
 		return err
 	}
-	if c.On("once") && (c.On("subscribe") || idle > 0) {
+	if opt.Once && (opt.Subscribe || idle > 0) {
 		return kit.Usagef("session monitor: --once looks once, so --subscribe and --idle-timeout do not go with it")
 	}
 	ctx, busy, stop := untilIdle(ctx, idle)
 	defer stop()
-	if c.On("subscribe") {
+	if opt.Subscribe {
 		done, err := s.hearJobs(ctx, busy)
 		if err != nil {
 			return err
@@ -74,14 +80,14 @@ func sessionMonitor(ctx context.Context, c *kit.Call, s *sessions) error {
 		defer done()
 	}
 	var failed error
-	w := monitor.Watching{Observer: o, DryRun: c.On("dry-run"), Tell: func(d monitor.Difference) {
+	w := monitor.Watching{Observer: o, DryRun: opt.DryRun, Tell: func(d monitor.Difference) {
 		busy()
-		difference(c, &d)
+		difference(c, opt, &d)
 		if err := c.Flush(); err != nil && failed == nil {
 			failed = err
 		}
 	}}
-	if c.On("once") {
+	if opt.Once {
 		if err = monitor.Reconcile(ctx, m, w); err == nil {
 			err = failed
 		}
@@ -101,8 +107,8 @@ func sessionMonitor(ctx context.Context, c *kit.Call, s *sessions) error {
 }
 
 // difference says what was found and what is done about it.
-func difference(c *kit.Call, d *monitor.Difference) {
-	if c.JSON || c.On("emit-diff") {
+func difference(c *kit.Call, opt *sessionMonitorOptions, d *monitor.Difference) {
+	if c.JSON || opt.EmitDiff {
 		var o canonjson.Object
 		o.Str("at", d.At.UTC().Format(kit.JSONTime))
 		o.Str("class", d.Class)
@@ -123,9 +129,9 @@ func difference(c *kit.Call, d *monitor.Difference) {
 		line += "; it could not be " + d.Does + ": " + kit.Clean(d.Err.Error())
 	case d.Done:
 		line += "; " + d.Does
-	case d.Does == monitor.LooksAgain && c.On("dry-run"):
+	case d.Does == monitor.LooksAgain && opt.DryRun:
 		line += "; it would be looked at again"
-	case d.Does != "" && c.On("dry-run"):
+	case d.Does != "" && opt.DryRun:
 		line += "; would be " + d.Does
 	}
 	c.Line(line)

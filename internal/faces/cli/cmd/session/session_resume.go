@@ -13,35 +13,42 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
+type sessionResumeOptions struct {
+	inRegistry
+	promptOptions
+	Session, Conversation                               string
+	All, Latest, RowConversation, Force, Wait, TrustRow bool
+}
+
 // sessionResume goes on with a conversation, or with all that were cut off.
-func sessionResume(ctx context.Context, c *kit.Call, s *sessions) error {
-	name, err := sessionName(c)
+func sessionResume(ctx context.Context, c *kit.Call, s *sessions, opt *sessionResumeOptions) error {
+	name, err := sessionName(c, opt.Session)
 	if err != nil {
 		return err
 	}
 	q := lifecycle.ResumeRequest{
-		Name: name, Conversation: c.Text("conversation"), Latest: c.On("latest"), Force: c.On("force"), Wait: c.On("wait"), Ready: c.Duration("ready", 0),
-		Trust: c.On("trust-row"), Unproven: c.On("row-conversation"),
+		Name: name, Conversation: opt.Conversation, Latest: opt.Latest, Force: opt.Force, Wait: opt.Wait, Ready: opt.Ready,
+		Trust: opt.TrustRow, Unproven: opt.RowConversation,
 	}
-	for _, flag := range [...]string{"session", "conversation", "prompt"} {
-		if c.IsSet(flag) && c.Text(flag) == "" {
-			return kit.Usagef("session resume: --%s is empty", flag)
+	for _, flag := range [...]*string{&opt.Session, &opt.Conversation, &opt.Prompt} {
+		if c.IsSet(flag) && *flag == "" {
+			return kit.Usagef("session resume: --%s is empty", c.FlagName(flag))
 		}
 	}
-	if q.Prompt, err = sessionPrompt(c); err != nil {
+	if q.Prompt, err = sessionPrompt(c, &opt.promptOptions); err != nil {
 		return err
 	}
 	switch {
-	case c.On("all") && name != "":
+	case opt.All && name != "":
 		return kit.Usagef("session resume: --all and the name of a session do not go together")
-	case c.On("all") && q.Conversation != "":
+	case opt.All && q.Conversation != "":
 		return kit.Usagef("session resume: --all takes each session's own conversation, and --conversation names one")
-	case c.On("all") && q.Latest:
+	case opt.All && q.Latest:
 		return kit.Usagef("session resume: --all takes each session's own conversation, and --latest may take another one")
-	case c.On("all") && q.Trust:
+	case opt.All && q.Trust:
 		return kit.Usagef("session resume: --all and --trust-row do not go together: what a row runs is to be read first, one by one")
-	case !c.On("all"):
-		if q.Name, err = oneSession(c); err != nil {
+	case !opt.All:
+		if q.Name, err = oneSession(c, opt.Session); err != nil {
 			return err
 		}
 	}
@@ -49,7 +56,7 @@ func sessionResume(ctx context.Context, c *kit.Call, s *sessions) error {
 	if err != nil {
 		return err
 	}
-	if c.On("all") {
+	if opt.All {
 		return s.resumeAll(ctx, m, q)
 	}
 	done, err := m.Resume(ctx, q)

@@ -15,13 +15,19 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
+type sessionCaptureOptions struct {
+	inFolder
+	Session string
+	Lines   int
+}
+
 // sessionCapture prints what a session shows.
-func sessionCapture(ctx context.Context, c *kit.Call, s *sessions) error {
-	r, err := s.meant(ctx)
+func sessionCapture(ctx context.Context, c *kit.Call, s *sessions, opt *sessionCaptureOptions) error {
+	r, err := s.meant(ctx, opt.Session)
 	if err != nil {
 		return err
 	}
-	p, err := lifecycle.Capture(ctx, r, c.Count("lines", 0))
+	p, err := lifecycle.Capture(ctx, r, opt.Lines)
 	if err != nil {
 		return err
 	}
@@ -46,9 +52,14 @@ func sessionCapture(ctx context.Context, c *kit.Call, s *sessions) error {
 	return nil
 }
 
+type sessionAttachOptions struct {
+	inFolder
+	Session string
+}
+
 // sessionAttach shows a session in this terminal, in place of this process.
-func sessionAttach(ctx context.Context, c *kit.Call, s *sessions) error {
-	r, err := s.meant(ctx)
+func sessionAttach(ctx context.Context, c *kit.Call, s *sessions, opt *sessionAttachOptions) error {
+	r, err := s.meant(ctx, opt.Session)
 	if err != nil {
 		return err
 	}
@@ -75,8 +86,8 @@ func sessionAttach(ctx context.Context, c *kit.Call, s *sessions) error {
 }
 
 // meant is the row of the session that is named, or of the only one that runs.
-func (s *sessions) meant(ctx context.Context) (*registry.Row, error) {
-	name, err := sessionName(s.c)
+func (s *sessions) meant(ctx context.Context, session string) (*registry.Row, error) {
+	name, err := sessionName(s.c, session)
 	if err != nil {
 		return nil, err
 	}

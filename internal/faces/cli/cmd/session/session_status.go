@@ -20,9 +20,14 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
+type sessionStatusOptions struct {
+	inFolder
+	Session string
+}
+
 // sessionStatus shows what has become of the sessions. It writes nothing.
-func sessionStatus(ctx context.Context, c *kit.Call, s *sessions) error {
-	name, err := sessionName(c)
+func sessionStatus(ctx context.Context, c *kit.Call, s *sessions, opt *sessionStatusOptions) error {
+	name, err := sessionName(c, opt.Session)
 	if err != nil {
 		return err
 	}
@@ -130,7 +135,7 @@ func (s *sessions) Observer() (*observe.Observer, error) {
 		return nil, err
 	}
 	o := &observe.Observer{Home: home, Env: os.Getenv, Workspace: s.Workspace(), Job: s.jobState()}
-	if server := sessionServer(s.c); server != "" {
+	if server := s.server(); server != "" {
 		o.Servers = []string{server}
 	}
 	return o, nil

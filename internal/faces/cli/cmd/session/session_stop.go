@@ -17,20 +17,31 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
+func (o *sessionStopOptions) place() Place {
+	return Place{Registry: o.Registry, TmuxServer: o.TmuxServer, Here: o.Here}
+}
+
+type sessionStopOptions struct {
+	inFolder
+	Session, Reason, Conversation, JobEvent, TmuxServer, Mode                                         string
+	All, PurgeConversation, ToTrash, Yes, Force, ForceNoYAML, NoKeys, WithDaemon, CaptureID, Graceful bool
+	Grace                                                                                             time.Duration
+}
+
 // sessionStop ends a session, or all that run.
-func sessionStop(ctx context.Context, c *kit.Call, s *sessions) error {
+func sessionStop(ctx context.Context, c *kit.Call, s *sessions, opt *sessionStopOptions) error {
 	begun := apartFromParent()
-	if err := s.mayStop(begun != nil); err != nil {
+	if err := s.mayStop(opt, begun != nil); err != nil {
 		return err
 	}
-	q, err := stopRequest(c)
+	q, err := stopRequest(c, opt)
 	if err != nil {
 		return err
 	}
 	q.Apart = begun != nil
 	q.Begun = begun
-	if c.On("all") {
-		return s.stopAll(ctx, q)
+	if opt.All {
+		return s.stopAll(ctx, opt, q)
 	}
 	if !q.ForceNoYAML {
 		if s, err = s.withSession(ctx, q.Session); err != nil {
@@ -46,15 +57,15 @@ func sessionStop(ctx context.Context, c *kit.Call, s *sessions) error {
 		return stopApart(c, q.Session)
 	}
 	if out != nil && (err == nil || len(out.Steps) > 0) {
-		showStopped(c, out, err)
+		showStopped(c, opt, out, err)
 	}
 	return err
 }
 
 // mayStop refuses below an agent CLI to stop the sessions of all folders. The rest of a stop that another process has begun was
 // allowed there.
-func (s *sessions) mayStop(apart bool) error {
-	if !s.c.On("all") || s.alone() || apart && startedByUs() {
+func (s *sessions) mayStop(opt *sessionStopOptions, apart bool) error {
+	if !opt.All || s.alone() || apart && startedByUs() {
 		return nil
 	}
 	_, err := s.c.ForUser("stop the sessions of all folders")
@@ -72,68 +83,71 @@ func startedByUs() bool {
 }
 
 // stopRequest is what the command line asks for.
-func stopRequest(c *kit.Call) (q lifecycle.StopRequest, err error) {
+func stopRequest(c *kit.Call, opt *sessionStopOptions) (q lifecycle.StopRequest, err error) {
 	q = lifecycle.StopRequest{
-		Reason: c.Text("reason"), Purge: c.On("purge-conversation"), Conversation: c.Text("conversation"), ToTrash: c.On("to-trash"), Yes: c.On("yes"), ForceNoYAML: c.On("force-no-yaml"), Force: c.On("force"),
-		Grace: c.Duration("grace", 0), NoKeys: c.On("no-keys"), WithDaemon: c.On("with-daemon"), JobEvent: c.Text("job-event"),
+		Reason: opt.Reason, Purge: opt.PurgeConversation, Conversation: opt.Conversation, ToTrash: opt.ToTrash, Yes: opt.Yes, ForceNoYAML: opt.ForceNoYAML, Force: opt.Force,
+		Grace: opt.Grace, NoKeys: opt.NoKeys, WithDaemon: opt.WithDaemon, JobEvent: opt.JobEvent,
 	}
-	if c.On("all") {
-		if name, err := sessionName(c); err != nil || name != "" {
+	if opt.All {
+		if name, err := sessionName(c, opt.Session); err != nil || name != "" {
 			return q, kit.Usagef("session stop: --all and the name of a session do not go together")
 		}
 		if q.ForceNoYAML || q.Force {
 			return q, kit.Usagef("session stop: --all ends what the registry has; --force and --force-no-yaml take the name of a session")
 		}
-	} else if q.Session, err = oneSession(c); err != nil {
+	} else if q.Session, err = oneSession(c, opt.Session); err != nil {
 		return q, err
 	}
-	for _, flag := range [...]string{"conversation", "to-trash"} {
+	for _, flag := range [...]any{&opt.Conversation, &opt.ToTrash} {
 		if c.IsSet(flag) && !q.Purge {
-			return q, kit.Usagef("session stop: --%s goes with --purge-conversation", flag)
+			return q, kit.Usagef("session stop: --%s goes with --purge-conversation", c.FlagName(flag))
 		}
 	}
 	if q.Conversation != "" {
-		if c.On("all") {
+		if opt.All {
 			return q, kit.Usagef("session stop: --conversation names one transcript, and --all stops several sessions")
 		}
 		if _, err := c.ForUser("delete a transcript that the session may not have begun"); err != nil {
 			return q, err
 		}
 	}
-	switch mode := c.Text("mode"); mode {
+	switch mode := opt.Mode; mode {
 	case "hard":
 		q.Mode = lifecycle.Hard
 	case "soft":
 		q.Mode = lifecycle.Soft
 	}
-	for _, old := range [...]struct{ flag, now string }{
-		{"mode", "a stop is graceful, and --purge-conversation deletes the conversation"},
-		{"capture-id", "the id of the conversation is always kept"},
-		{"graceful", "that is how every session is stopped"},
+	for _, old := range [...]struct {
+		flag any
+		now  string
+	}{
+		{&opt.Mode, "a stop is graceful, and --purge-conversation deletes the conversation"},
+		{&opt.CaptureID, "the id of the conversation is always kept"},
+		{&opt.Graceful, "that is how every session is stopped"},
 	} {
 		if c.IsSet(old.flag) {
-			c.Remark("--%s is of older programs: %s", old.flag, old.now)
+			c.Remark("--%s is of older programs: %s", c.FlagName(old.flag), old.now)
 		}
 	}
 	if q.Purge && !q.Yes {
-		q.Yes, err = confirmPurge(c, q.Session)
+		q.Yes, err = confirmPurge(c, opt, q.Session)
 	}
 	return q, err
 }
 
 // confirmPurge asks. Where nobody can answer nothing is done.
-func confirmPurge(c *kit.Call, name string) (bool, error) {
+func confirmPurge(c *kit.Call, opt *sessionStopOptions, name string) (bool, error) {
 	what := "the conversation of " + kit.Clean(name)
 	if name == "" {
 		what = "the conversations of all sessions of this folder"
 	}
-	err := c.Confirm(c.On("yes"), "Stop and delete "+what+" for good?", "nothing was done: --purge-conversation deletes the conversation for good", "add --yes")
+	err := c.Confirm(opt.Yes, "Stop and delete "+what+" for good?", "nothing was done: --purge-conversation deletes the conversation for good", "add --yes")
 	return err == nil, err
 }
 
 // stopAll ends all that run: in this folder, and on the rest of this machine where the user agreed to it. Scripts call it for the
 // sessions of their folder, so that without a terminal it reaches others only with --yes. A purge never leaves the folder.
-func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
+func (s *sessions) stopAll(ctx context.Context, opt *sessionStopOptions, q lifecycle.StopRequest) error {
 	c := s.c
 	parts, err := s.Parts(ctx, false)
 	if err != nil {
@@ -153,7 +167,7 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 		}
 	}
 	reach := len(far) > 0 && !q.Purge
-	agreed := c.On("yes")
+	agreed := opt.Yes
 	switch in, ok := c.In.(*os.File); {
 	case !reach || agreed:
 	case !ok || kit.Columns(in) == 0:
@@ -161,13 +175,13 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 		c.Remark("%s in other folders: left running; --yes stops them too", kit.Plural(count, "session"))
 	default:
 		question := "Stop all sessions, also " + kit.Plural(count, "session") + " in " + kit.Clean(strings.Join(far, ", ")) + "?"
-		if err := c.Confirm(c.On("yes"), question, "nothing was stopped", ""); err != nil {
+		if err := c.Confirm(opt.Yes, question, "nothing was stopped", ""); err != nil {
 			return err
 		}
 		agreed = true
 	}
 	if !q.Apart && os.Getenv(observe.Variable) != "" { // this process may run in one of them
-		if agreed && !c.On("yes") {
+		if agreed && !opt.Yes {
 			return stopApart(c, "all sessions", "--yes")
 		}
 		return stopApart(c, "all sessions")
@@ -187,7 +201,7 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 			case c.JSON:
 				l.Raw(stoppedJSON(out, out.Err))
 			case out.Err == nil:
-				stoppedText(c, out)
+				stoppedText(c, opt, out)
 			}
 		}
 	}
@@ -196,7 +210,7 @@ func (s *sessions) stopAll(ctx context.Context, q lifecycle.StopRequest) error {
 		c.Emit(l.Bytes())
 	} else if stopped == 0 && err == nil {
 		where := ""
-		if c.On(HereFlag.Name) || len(far) > 0 && !reach {
+		if opt.Here || len(far) > 0 && !reach {
 			where = " in this folder"
 		}
 		c.Remark("no session runs%s", where)
@@ -213,11 +227,11 @@ func (p *Part) stopRunning(ctx context.Context, q lifecycle.StopRequest) ([]*lif
 	return m.StopAll(ctx, q)
 }
 
-func showStopped(c *kit.Call, out *lifecycle.Stopped, err error) {
+func showStopped(c *kit.Call, opt *sessionStopOptions, out *lifecycle.Stopped, err error) {
 	if c.JSON {
 		c.Emit(stoppedJSON(out, err))
 	} else if err == nil {
-		stoppedText(c, out)
+		stoppedText(c, opt, out)
 	}
 	if err != nil {
 		for _, n := range out.Notes {
@@ -228,8 +242,8 @@ func showStopped(c *kit.Call, out *lifecycle.Stopped, err error) {
 
 // stoppedText says what came of a stop. The first words are what scripts look for; where many are stopped, each line begins with
 // what has become of which.
-func stoppedText(c *kit.Call, out *lifecycle.Stopped) {
-	name, many := kit.Clean(out.Session), c.On("all")
+func stoppedText(c *kit.Call, opt *sessionStopOptions, out *lifecycle.Stopped) {
+	name, many := kit.Clean(out.Session), opt.All
 	if out.Already {
 		text := "already " + string(out.Was) + " (" + strings.Join(endedWhy(&out.Row), ", ") + ")"
 		if many {

@@ -17,10 +17,17 @@ const waitLimit = 10 * time.Minute
 
 var errWaited = errors.New("time is over")
 
+type sessionWaitOptions struct {
+	inFolder
+	Until string
+	Any   bool
+	For   time.Duration
+}
+
 // sessionWait waits until sessions have reached a state.
-func sessionWait(ctx context.Context, c *kit.Call, s *sessions) error {
-	q := observe.Wait{Any: c.On("any")}
-	if text := c.Text("until"); text != "" {
+func sessionWait(ctx context.Context, c *kit.Call, s *sessions, opt *sessionWaitOptions) error {
+	q := observe.Wait{Any: opt.Any}
+	if text := opt.Until; text != "" {
 		for word := range strings.SplitSeq(text, ",") {
 			if !slices.Contains(observe.States, word) {
 				return kit.Usagef("session wait: --until %s: must be of %s", kit.Clean(word), strings.Join(observe.States, ","))
@@ -44,7 +51,7 @@ func sessionWait(ctx context.Context, c *kit.Call, s *sessions) error {
 		return err
 	}
 	o.Workspace = ""
-	limit := c.Duration("for", waitLimit)
+	limit := kit.Or(c, &opt.For, waitLimit)
 	if limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, errWaited)

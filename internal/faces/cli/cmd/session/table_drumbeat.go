@@ -22,7 +22,7 @@ var (
 // DrumbeatVerbs are about agents that have stopped.
 var DrumbeatVerbs = []kit.Verb{
 	{
-		Name: "drumbeat record", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Makes, Bus: true, Run: runDrumRecord,
+		Name: "drumbeat record", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Makes, Bus: true, Opts: kit.WithFlags(runDrumRecord),
 		Short: "record that an agent has stalled",
 		Flags: []kit.Flag{
 			drumWhoFlag,
@@ -43,7 +43,7 @@ line in the log of the bus records the time, for drumbeat simulate.`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written", See: "drumbeat watch",
 	},
 	{
-		Name: "drumbeat scan", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Run: runDrumScan,
+		Name: "drumbeat scan", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Opts: kit.WithFlags(runDrumScan),
 		Short: "list stalled agents",
 		Flags: []kit.Flag{drumMaxFlag},
 		Does: `Lists who has stopped and could be asked to go on, and who was asked often enough. To people it says also what would be due now by the entry
@@ -53,7 +53,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 		Exit:     kit.ExitPlain, See: "drumbeat escalations",
 	},
 	{
-		Name: "drumbeat clear", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Run: runDrumClear,
+		Name: "drumbeat clear", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Opts: kit.WithFlags(runDrumClear),
 		Short:    "remove the record of a stalled agent",
 		Args:     "[<agent>]",
 		Flags:    []kit.Flag{drumWhoFlag},
@@ -69,7 +69,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 		Exit:     kit.ExitPlain, See: "drumbeat clear, status",
 	},
 	{
-		Name: "drumbeat relance-inbox", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Waits: true, Bus: true, Run: runDrumInbox,
+		Name: "drumbeat relance-inbox", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Waits: true, Bus: true, Opts: kit.WithFlags(runDrumInbox),
 		Short: "follow requests by mail to ask an agent to go on",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "all agents that have stopped", Offer: kit.Agents, Help: "only this one"},
@@ -83,7 +83,7 @@ which tutti up asks, and makes no agent due early. It removes a message once it 
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read or written; 5 halted",
 	},
 	{
-		Name: "drumbeat watch", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Stays, Waits: true, Bus: true, Run: runDrumWatch,
+		Name: "drumbeat watch", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runDrumWatch),
 		Short: "ask stalled agents to go on, then tell you",
 		Flags: []kit.Flag{
 			drumBeatFlag, drumMaxFlag, drumWatchFlag, registryFlag,
@@ -117,7 +117,7 @@ shell, with the question as its last argument, has a minute, and prints {"action
 		See:      "up, drumbeat simulate",
 	},
 	{
-		Name: "drumbeat simulate", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runDrumSimulate,
+		Name: "drumbeat simulate", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runDrumSimulate),
 		Short: "replay a recorded day with other settings",
 		Args:  "<file>",
 		Flags: []kit.Flag{

@@ -23,7 +23,7 @@ var (
 
 var Verbs = []kit.Verb{
 	{
-		Name: "session create", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: -1, Run: onSessions(sessionCreate),
+		Name: "session create", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: -1, Opts: onSessions(sessionCreate),
 		Short: "start an agent in tmux",
 		Args:  "[-- <argument>...]",
 		Flags: []kit.Flag{
@@ -59,7 +59,7 @@ $ tutti session create --agent custom --session watch -- make watch`,
 		See:  "session resume, host setup",
 	},
 	{
-		Name: "session resume", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionResume),
+		Name: "session resume", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionResume),
 		Short: "continue the conversation of an ended session",
 		Args:  "[<name>]",
 		Flags: []kit.Flag{
@@ -88,7 +88,7 @@ $ tutti session resume reviewer --latest`,
 		See: "session create",
 	},
 	{
-		Name: "session list", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Run: onSessions(sessionList),
+		Name: "session list", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Opts: onSessions(sessionList),
 		Short: "list your sessions on this machine",
 		Flags: []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "also list ended sessions of other folders"}, HereFlag, registryFlag},
 		Does: `Lists the sessions of this folder, the running sessions of other folders on this machine, and the agents that you
@@ -106,7 +106,7 @@ $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
 		See:  "status",
 	},
 	{
-		Name: "session status", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionStatus),
+		Name: "session status", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionStatus),
 		Short: "show what your sessions are doing",
 		Args:  "[<name>]",
 		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},
@@ -132,7 +132,7 @@ $ tutti session status api-creator-claude --json`,
 // ScreenVerbs come behind stopSessionVerbs in help.
 var ScreenVerbs = []kit.Verb{
 	{
-		Name: "session capture", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionCapture),
+		Name: "session capture", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionCapture),
 		Short: "print the screen of a session",
 		Args:  "[<name>]",
 		Flags: []kit.Flag{
@@ -148,7 +148,7 @@ $ tutti session capture --lines 200`,
 		Exit: "0 done; 1 wrong usage, no such session, or nothing is left of it; 3 tmux did not answer; 6 several run and none was named; 8 tmux has another session of that name",
 	},
 	{
-		Name: "session explain", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionExplain),
+		Name: "session explain", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionExplain),
 		Short: "show why a state of a session is reported",
 		Args:  "[<name>]",
 		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},
@@ -163,7 +163,7 @@ $ tutti session explain --json`,
 		See:  "session status, session capture",
 	},
 	{
-		Name: "session attach", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionAttach), TextOnly: true,
+		Name: "session attach", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionAttach), TextOnly: true,
 		Short: "show a session in this terminal",
 		Args:  "[<name>]",
 		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},

@@ -7,7 +7,7 @@ import (
 // ChangeVerbs come behind ScreenVerbs in help.
 var ChangeVerbs = []kit.Verb{
 	{
-		Name: "session wait", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, MaxArgs: -1, Offer: kit.Sessions, Run: onSessions(sessionWait),
+		Name: "session wait", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, MaxArgs: -1, Offer: kit.Sessions, Opts: onSessions(sessionWait),
 		Short: "wait until sessions are idle, ask, or have ended",
 		Args:  "<name>...",
 		Flags: []kit.Flag{
@@ -27,7 +27,7 @@ $ tutti session wait worker reviewer --any --until idle --for 1h`,
 		See:  "session status",
 	},
 	{
-		Name: "session send", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Sessions, Run: onSessions(sessionSend),
+		Name: "session send", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Sessions, Opts: onSessions(sessionSend),
 		Short: "type a prompt into a session",
 		Args:  "[<name>] <text>",
 		Flags: []kit.Flag{
@@ -51,7 +51,7 @@ $ tutti session send --all --here 'Commit your work.'`,
 		See:  "send",
 	},
 	{
-		Name: "session restart", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionRestart),
+		Name: "session restart", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionRestart),
 		Short: "stop a session and start it again",
 		Args:  "[<name>]",
 		Flags: []kit.Flag{
@@ -68,7 +68,7 @@ has ended is only started.`,
 		See:      "session stop, session resume",
 	},
 	{
-		Name: "session fork", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionFork),
+		Name: "session fork", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionFork),
 		Short: "start a session with a copy of a conversation",
 		Args:  "<name>",
 		Flags: []kit.Flag{
@@ -86,7 +86,7 @@ $ tutti session fork reviewer --prompt 'Try the other way.'`,
 		See:  "session create, session resume",
 	},
 	{
-		Name: "session rename", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MinArgs: 2, MaxArgs: 2, Offer: kit.Sessions, Run: onSessions(sessionRename),
+		Name: "session rename", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MinArgs: 2, MaxArgs: 2, Offer: kit.Sessions, Opts: onSessions(sessionRename),
 		Short: "give a session another name",
 		Args:  "<name> <new name>",
 		Flags: []kit.Flag{HereFlag, registryFlag},
@@ -98,7 +98,7 @@ old and the new name. A session that works on a job keeps its name until the job
 		See:      "session list",
 	},
 	{
-		Name: "session remove", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MaxArgs: -1, Offer: kit.Sessions, Run: onSessions(sessionRemove),
+		Name: "session remove", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MaxArgs: -1, Offer: kit.Sessions, Opts: onSessions(sessionRemove),
 		Short: "remove ended sessions from the registry",
 		Args:  "[<name>...]",
 		Flags: []kit.Flag{

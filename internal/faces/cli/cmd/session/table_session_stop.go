@@ -5,7 +5,7 @@ import (
 )
 
 var StopVerbs = []kit.Verb{{
-	Name: "session stop", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Ends, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Run: onSessions(sessionStop),
+	Name: "session stop", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Ends, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionStop),
 	Short: "stop a session and keep its conversation",
 	Args:  "[<session>]",
 	Flags: []kit.Flag{

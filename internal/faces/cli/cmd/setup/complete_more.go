@@ -99,7 +99,7 @@ func (k *completer) sessions() {
 
 // jobs offers the jobs of the workspace, the newest first. A fault offers nothing.
 func (k *completer) jobs() {
-	b, _, err := session.FindJobs(k.c)
+	b, _, err := session.FindJobs(k.c, k.c.Text("workspace"))
 	if err != nil {
 		return
 	}

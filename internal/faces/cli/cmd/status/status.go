@@ -50,7 +50,7 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	if opt.Here {
 		v.here = folderHere()
 	}
-	near, letters := sessionsNear(ctx, c), lettersNear(ctx, c)
+	near, letters := sessionsNear(ctx, c, opt.Here), lettersNear(ctx, c)
 	if v.halted.Halted {
 		v.reached = stop.HaltKnown(ctx, c)
 	}

@@ -27,9 +27,9 @@ type sessionLine struct {
 
 // sessionsNear begins to look at the sessions of this machine that run, and returns what waits for the answer. Where the registry has
 // changed since it was read last, the light program is replaced by the one that can read it.
-func sessionsNear(ctx context.Context, c *kit.Call) func() []sessionLine {
+func sessionsNear(ctx context.Context, c *kit.Call, here bool) func() []sessionLine {
 	none := func() []sessionLine { return nil }
-	s, err := session.SessionsHere(c)
+	s, err := session.SessionsHere(c, session.Place{Here: here})
 	if err != nil {
 		return none
 	}
