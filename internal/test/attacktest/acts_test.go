@@ -248,7 +248,7 @@ var acts = []attack{
 			h.addKey(h.user(), mine)
 			h.add(asked, entry{by: h.user(), typ: "event", body: h.answer(), key: mine})
 		},
-		sights: []sight{says(0, []string{"escalation", "show", "evt-ask"}, "^evt-ask  decide  open", "has answered under the key .*, and which does not count", "tutti keys trust human:")},
+		sights: []sight{says(0, []string{"escalation", "show", "evt-ask"}, "^evt-ask  decide  open", "answered under the key .*, so it does not count", "tutti keys trust human:")},
 	},
 	{
 		class: "answer", name: "by an agent", on: asked,

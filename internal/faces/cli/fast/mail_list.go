@@ -3,6 +3,7 @@ package fast
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -37,7 +38,9 @@ func runInbox(ctx context.Context, c *kit.Call) error {
 		}
 		q.Newest = 0
 	}
+	done := sayIndexed(c, d)
 	found, bad, err := d.Mail.Lines(ctx, d.Who.Instance, q)
+	done()
 	if err != nil {
 		return err
 	}
@@ -54,6 +57,19 @@ func runInbox(ctx context.Context, c *kit.Call) error {
 	}
 	inboxFoot(c, d, len(rows.Rows), unread, q)
 	return nil
+}
+
+// sayIndexed says on a terminal how many messages were read: of a large mailbox that was never listed, all are read once and verified.
+func sayIndexed(c *kit.Call, d *kit.Account) (done func()) {
+	step, done := c.Progress("messages read for the first list of this mailbox")
+	rows := *d.Mail.Projection
+	read, row := atomic.Int64{}, rows.Make
+	rows.Make = func(data []byte, stored time.Time) ([]string, int64, []byte, error) {
+		defer func() { step(int(read.Add(1))) }()
+		return row(data, stored)
+	}
+	d.Mail.Projection = &rows
+	return done
 }
 
 // inboxRows makes the rows of a list and counts what is unread among them. bad is what is no row.

@@ -25,7 +25,8 @@ func runNegotiateStabilize(ctx context.Context, d *deal) error {
 	if err != nil {
 		return govern.ChoiceFault(err)
 	}
-	done := progress(d.Call, n)
+	step, done := d.Progress("entries looked at")
+	n.Looked = step
 	r, err := n.Stabilize(ctx, d.id, a, d.now)
 	done()
 	if err != nil {

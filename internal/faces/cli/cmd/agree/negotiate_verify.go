@@ -3,39 +3,16 @@ package agree
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/negotiation"
 )
 
-// How long a verb is silent before it says how far it is, and how often then.
-const (
-	quietFor   = time.Second
-	tellsEvery = 200 * time.Millisecond
-)
-
-// progress says on a terminal how far a verification is that takes more than a second. What it returns takes the words away.
-func progress(c *kit.Call, n *negotiation.Negotiations) (done func()) {
-	began := time.Now()
-	last, told := began.Add(quietFor-tellsEvery), false
-	n.Looked = func(entries int) {
-		if c.ErrColumns > 0 && !c.Quiet && time.Since(last) > tellsEvery {
-			last, told = time.Now(), true
-			fmt.Fprintf(c.ErrFile, "\r%d entries looked at in %s", entries, kit.Plural(int(time.Since(began)/time.Second), "second"))
-		}
-	}
-	return func() {
-		if told {
-			fmt.Fprint(c.ErrFile, "\r\x1b[K")
-		}
-	}
-}
-
 func runNegotiateVerify(ctx context.Context, d *deal) error {
 	n := d.bus.Negotiations()
-	done := progress(d.Call, n)
+	step, done := d.Progress("entries looked at")
+	n.Looked = step
 	v, err := n.Verify(ctx, d.id, d.now)
 	done()
 	if err != nil {
