@@ -6,6 +6,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/mail"
+	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/escalation"
@@ -56,6 +57,52 @@ func AwaitAnswer(ctx context.Context, a *app.App, w *app.World, bus *agreement.B
 		case <-ctx.Done():
 		}
 	}
+}
+
+// maxAnnounced is how many messages about questions are looked at.
+const maxAnnounced = 100
+
+// Announced returns the ids of the questions that some of these messages announce.
+func Announced(ctx context.Context, box *mailbox.Mailbox, unread []*mailbox.Message) (ids []string) {
+	eachNotice(ctx, box, unread, func(_ *mailbox.Message, question string) { ids = append(ids, question) })
+	return ids
+}
+
+// eachNotice calls each with every message that announces a question, and the id of the question.
+func eachNotice(ctx context.Context, box *mailbox.Mailbox, unread []*mailbox.Message, each func(m *mailbox.Message, question string)) {
+	n := 0
+	for _, m := range unread {
+		if m.Summary.Kind != escalation.NoticeKind || n == maxAnnounced {
+			continue
+		}
+		n++
+		if box.Load(ctx, m) != nil { // it went away meanwhile
+			continue
+		}
+		of, _ := canonjson.Get(m.Envelope.Body, "escalation")
+		if id, err := canonjson.String(of); err && id != "" {
+			each(m, id)
+		}
+	}
+}
+
+// TakeNotice acknowledges the messages that announced a question to the person who has answered it.
+func TakeNotice(ctx context.Context, office *mail.Service, r mail.Reader, m *escalation.Escalation) error {
+	unread, _, _, err := office.Mail.Oldest(ctx, r.Instance, maxAnnounced, mailbox.Query{Unread: true})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	eachNotice(ctx, office.Mail, unread, func(one *mailbox.Message, question string) {
+		if question == m.ID {
+			ids = append(ids, one.ID)
+		}
+	})
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err = office.Ack(ctx, r, ids)
+	return err
 }
 
 // TakeAnswer acknowledges the message that tells of an answer which the reader has seen already, so that it is not shown a second

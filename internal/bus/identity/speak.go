@@ -79,7 +79,7 @@ func (e *UnknownError) Error() string { return e.Who + " has no mailbox on this 
 
 // Hint says how one comes about.
 func (e *UnknownError) Hint() string {
-	return `it is made with the first message that is sent, or by "tutti connect"`
+	return `the first message you send makes it; to act as an agent of this folder, export TUTTI_INSTANCE=AGENT ("tutti discover --all" lists them)`
 }
 
 // Speak tells who sends. The first that holds: --as; TUTTI_INSTANCE, both within what [Keeper.Represent] allows; the conversation that

@@ -29,7 +29,7 @@ var (
 	// ErrClosed reports one that was answered already, or whose end has passed.
 	ErrClosed = errors.New("the escalation is closed")
 	// ErrNotPerson reports somebody who is no person at a terminal.
-	ErrNotPerson = errors.New("an escalation is answered by a person, at a terminal")
+	ErrNotPerson = errors.New("only a person answers it, at a terminal")
 )
 
 // human is the host of people.

@@ -29,7 +29,7 @@ func (m *Escalation) Notice() string {
 	if !m.Until.IsZero() {
 		b.WriteString("Without an answer until " + envelope.Stamp(m.Until) + " this applies: " + m.Fallback + "\n")
 	}
-	b.WriteString("A person answers, in a terminal: tutti escalation answer " + m.ID)
+	b.WriteString("Answer it in a terminal: tutti answer " + m.ID)
 	if m.Channel != "alert" {
 		b.WriteString(" ANSWER")
 	}

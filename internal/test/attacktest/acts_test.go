@@ -260,8 +260,8 @@ var acts = []attack{
 	{
 		class: "answer", name: "below an agent", on: asked,
 		sights: []sight{
-			below(1, []string{"escalation", "answer", "evt-ask", "keep"}, "an escalation is answered by a person, at a terminal"),
-			below(1, []string{"answer", "evt-ask", "keep"}, "an escalation is answered by a person, at a terminal"),
+			below(1, []string{"escalation", "answer", "evt-ask", "keep"}, "only a person answers it, at a terminal"),
+			below(1, []string{"answer", "evt-ask", "keep"}, "only a person answers it, at a terminal"),
 			says(0, []string{"escalation", "show", "evt-ask"}, "^evt-ask  decide  open"),
 		},
 	},

@@ -39,7 +39,11 @@ func TestAsk(t *testing.T) {
 	first := strings.Fields(d.run(0, "ask", "--as", "claude:bo", "Deploy?", "--no-wait"))[0]
 	d.run(0, "ask", "--as", "claude:bo", "Really?", "--no-wait")
 	d.has(d.run(1, "answer", "yes"), "2 questions are open", "tutti answer "+first+" ANSWER")
+	d.has(d.run(0, "status"), "2 things wait for you") // the mail that announces a question is not counted beside it
 	d.run(0, "answer", first, "yes")
+	if shown := d.run(0, "status"); strings.Count(shown, " asks: ") != 1 || strings.Contains(shown, "you have") {
+		t.Errorf("after the answer status shows:\n%s", shown)
+	}
 	shown := d.run(0, "receive", "--as", "claude:bo")
 	d.has(shown, "(Deploy?): yes", "verified", "answer of your user:")
 	if strings.Contains(shown, "not of your user") {
@@ -70,5 +74,5 @@ func TestAsk(t *testing.T) {
 
 	// No agent answers.
 	d.typed = ""
-	d.has(d.run(1, "answer", "yes", "--instance", "claude:bo"), "by a person")
+	d.has(d.run(1, "answer", "yes", "--instance", "claude:bo"), "only a person answers it")
 }

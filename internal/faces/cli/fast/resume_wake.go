@@ -90,7 +90,7 @@ func wakeAll(c *kit.Call, held []wake.Released, all []StoppedAgent) {
 		case v.Woken != "":
 		case answered[v.Instance]:
 			asleep++
-			text = "not woken: no hook of it waits and nothing could be typed there"
+			text = "not woken: prompt it yourself; none of its hooks waits, and tutti can type nothing there"
 		default:
 			asleep++
 			text = "not woken: its server did not answer"

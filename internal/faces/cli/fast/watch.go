@@ -131,7 +131,7 @@ func eventLine(c *kit.Call, e *follow.Event) string {
 		m := e.Message
 		line := "mail " + kit.Clean(m.ID) + " from " + kit.Name(m.Actor.Instance)
 		if c.On("all") {
-			line += " to " + kit.Clean(e.Mailbox)
+			line += " to " + kit.Name(address.Instance(address.SegmentToAddress(e.Mailbox)))
 		}
 		line += " (" + verdictText(e.Verdict, m.Actor.Role)
 		if m.Via() == identity.Unattended {

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
+	"tutti/internal/bus/mail"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
@@ -253,7 +254,9 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 		err = full.TellAnswer(ctx, office, who, m)
 	}
 	if err != nil {
-		d.Warn("%s was not told by mail, the answer stands in the journal: %s", kit.Name(m.By), kit.Clean(err.Error()))
+		d.Warn("no mail could be sent to %s; the answer is in the journal: %s", kit.Name(m.By), kit.Clean(err.Error()))
+	} else if err := full.TakeNotice(ctx, office, mail.Reader{Instance: who.Instance, Session: who.Session}, m); err != nil {
+		d.Warn("the message that announced the question is still unread: %s", kit.Clean(err.Error()))
 	}
 	d.announce(ctx, m)
 	if d.JSON {

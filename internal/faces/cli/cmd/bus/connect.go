@@ -193,5 +193,5 @@ func sayConnected(ctx context.Context, c *kit.Call, w *app.World, r *identity.Re
 	if r.Notice != "" {
 		c.Warn("%s", kit.Clean(r.Notice))
 	}
-	c.Prose("", 0, `Connected. Try tutti discover to see who else is around, or tutti send <peer> "hi" to message someone.`)
+	c.Prose("", 0, `Connected. tutti discover --all shows who else is here; tutti send <agent> "hi" writes to one.`)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/haltreport"
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/identity"
@@ -159,7 +160,8 @@ type statusView struct {
 	agents []members.Row // that are live, without you
 	away   []carriage    // messages of this bus to agents on other machines that were not carried yet
 	unread int
-	more   bool // there is more unread than was counted
+	more   bool     // there is more unread than was counted
+	asked  []string // ids of the questions that unread messages announce
 	newest []mailLine
 	bad    int       // files in your mailbox that are not messages
 	seat   *seatView // who conducts this folder; nil: that is not a question here
@@ -240,11 +242,12 @@ func unreadText(n int, more bool) string {
 
 // mail counts what is unread and judges the newest of it.
 func (v *statusView) mail(ctx context.Context, w *app.World) error {
-	n, more, bad, err := w.Mail.Unread(ctx, v.you.Instance, maxCounted)
+	unread, more, bad, err := w.Mail.Oldest(ctx, v.you.Instance, maxCounted, mailbox.Query{Unread: true})
 	if err != nil {
 		return err
 	}
-	v.unread, v.more, v.bad = n, more, len(bad)
+	v.unread, v.more, v.bad = len(unread), more, len(bad)
+	v.asked = full.Announced(ctx, w.Mail, unread)
 	if v.unread == 0 || v.more || !v.whole { // the newest of a crowd are found by reading all of it
 		return nil
 	}

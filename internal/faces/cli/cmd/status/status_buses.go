@@ -35,7 +35,7 @@ type agentMail struct {
 type busView struct {
 	path   string
 	own    bool          // the bus of this folder
-	asleep int           // agents that are registered and not live
+	asleep []string      // agents that are registered and not live
 	agents []members.Row // live, one row for each connection, the latest first
 	unread map[address.Instance]int
 	more   map[address.Instance]bool // of whom not all was counted
@@ -52,7 +52,7 @@ func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
 		known, err := w.Book.Discover(ctx, members.Filter{Registered: true}, now)
 		b.agents = slices.DeleteFunc(known, func(r members.Row) bool {
 			if r.Session == nil && r.Instance.Canonical().Host() != identity.Human {
-				b.asleep++
+				b.asleep = append(b.asleep, address.Shown(r.Instance.Channel()))
 			}
 			return r.Session == nil
 		})

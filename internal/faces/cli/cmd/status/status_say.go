@@ -41,19 +41,22 @@ func sayStatus(c *kit.Call, opt *statusOptions, v *statusView) {
 	}
 }
 
+// knownShown is how many agents that are not live are named at most: "tutti discover --all" lists them all.
+const knownShown = 3
+
 // answer is what goes on, in one sentence, with what else is to be said in it.
 func (v *statusView) answer(things int, more string) string {
 	place := ""
 	if v.here != "" {
 		place = " in this folder"
 	}
-	asleep := 0
+	var asleep []string
 	for i := range v.buses {
 		if v.here == "" {
-			asleep += v.buses[i].asleep
+			asleep = append(asleep, v.buses[i].asleep...)
 		}
 	}
-	if len(v.rows) == 0 && asleep == 0 && things == 0 && v.blind == nil && more == "" && !v.halted.Halted {
+	if len(v.rows) == 0 && len(asleep) == 0 && things == 0 && v.blind == nil && more == "" && !v.halted.Halted {
 		return "No agents" + place + ". " + session.StartHint()
 	}
 	live := 0
@@ -65,8 +68,11 @@ func (v *statusView) answer(things int, more string) string {
 	text := "No agents live" + place
 	if live > 0 {
 		text = kit.Plural(live, "agent") + " live" + place
-	} else if asleep > 0 {
-		text += ", " + strconv.Itoa(asleep) + " known"
+	} else if len(asleep) > 0 {
+		text += ", " + strconv.Itoa(len(asleep)) + " known"
+		if len(asleep) <= knownShown {
+			text += " (" + strings.Join(asleep, ", ") + ")"
+		}
 	}
 	switch {
 	case things > 1:

@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,12 +24,12 @@ func waits(c *kit.Call, opt *statusOptions, v *statusView) (all []waitLine) {
 	for i := range v.waiting {
 		all = append(all, waitLine{v.waitText(&v.waiting[i]), v.waiting[i].Command})
 	}
-	if v.unread > 0 {
+	if n := v.unread - v.announced(); n > 0 {
 		command := "tutti receive"
 		if who := opt.Instance; who != "" {
 			command += " --as " + app.QuoteArg(who)
 		}
-		all = append(all, waitLine{"you have " + unreadText(v.unread, v.more), command})
+		all = append(all, waitLine{"you have " + unreadText(n, v.more), command})
 	}
 	for _, m := range v.unseen() {
 		text := v.called(m.Instance) + " has " + unreadText(m.Unread, m.More) + ", "
@@ -40,6 +41,16 @@ func waits(c *kit.Call, opt *statusOptions, v *statusView) (all []waitLine) {
 		all = append(all, waitLine{text, unseenCommand(c, v, &m)})
 	}
 	return append(all, v.awayWaits()...)
+}
+
+// announced counts the unread messages that announce a question which is in the list itself.
+func (v *statusView) announced() (n int) {
+	for _, id := range v.asked {
+		if slices.ContainsFunc(v.waiting, func(i todo.Item) bool { return i.Kind == todo.Escalation && i.ID == id }) {
+			n++
+		}
+	}
+	return n
 }
 
 // unseen are the agents of this user, other than you, that have unread mail and that are not live or cannot be woken.
