@@ -221,3 +221,15 @@ func TestPageCompare(t *testing.T) {
 		t.Errorf("steps of a page: %v", got)
 	}
 }
+
+// README.md is short: what tutti is, how to install it, eight commands.
+func TestReadmeIsShort(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(text), "\n"); n > 120 {
+		t.Errorf("README.md has %d lines, more than 120", n)
+	}
+}

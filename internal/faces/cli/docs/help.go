@@ -53,7 +53,7 @@ func VerbOf(c *kit.Call, asked string) (*kit.Verb, error) {
 	case c.Table.Find(kit.Tutti, first, "") != nil:
 		return nil, kit.UsageHint("tutti "+asked+" "+first, "%s is one word: %q has no place", first, kit.Clean(second))
 	}
-	hint := kit.DidYouMean(kit.VerbsMeant(first, c.Table.Words(kit.Tutti, "")), "tutti "+asked+" ")
+	hint := kit.DidYouMean(kit.VerbsMeant(first, c.Table.FirstWords()), "tutti "+asked+" ")
 	if hint == "" {
 		hint = `"tutti help --all" lists the verbs`
 	}

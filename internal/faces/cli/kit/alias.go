@@ -50,3 +50,12 @@ func Unalias(words []string, i int) []string {
 	}
 	return words
 }
+
+// FirstWords are the words with which a command line of tutti may begin, plain ones included.
+func (t Table) FirstWords() []string {
+	words := t.Words(Tutti, "")
+	for _, a := range Aliases {
+		words = append(words, a.Word)
+	}
+	return words
+}

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,7 +132,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 	}
 	in.Help = asksHelp(args)
 	if !table.HasFamily(Tutti, first) {
-		meant := VerbsMeant(first, table.Words(Tutti, ""))
+		meant := VerbsMeant(first, table.FirstWords())
 		if len(meant) == 0 {
 			meant = table.Ending(first)
 		}
@@ -142,6 +143,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 		return UsageHint(hint, "%s: no such verb", Clean(first))
 	}
 	words := table.Words(Tutti, first)
+	first = cmp.Or(AliasOf(first), first)
 	if second == "" {
 		return UsageHint(`"tutti help `+first+`" says more`, "%s: which of them: %s?", first, strings.Join(words, ", "))
 	}

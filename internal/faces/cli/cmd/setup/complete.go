@@ -338,7 +338,7 @@ func runCompletion(_ context.Context, c *kit.Call) error {
 	return kit.UsageHint("one of: bash, zsh, fish", "completion: %s: no such shell", kit.Clean(c.Arg(0)))
 }
 
-// bash cuts words at ":" and "="; the script takes the line apart itself and gives back only what stands behind the
+// bash before 4.4 sorts what it is offered; it knows no nosort. bash cuts words at ":" and "="; the script takes the line apart itself and gives back only what stands behind the
 // last such cut.
 const bashScript = `# completion of tutti and its other names, for bash
 _tutti_complete() {
@@ -358,7 +358,7 @@ _tutti_complete() {
         esac
     done < <(command tutti __complete -- "${words[@]}" 2>/dev/null)
 }
-complete -F _tutti_complete {names}
+complete -o nosort -F _tutti_complete {names} 2>/dev/null || complete -F _tutti_complete {names}
 `
 
 const zshScript = `#compdef {names}
