@@ -205,7 +205,11 @@ func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
 		}
 		c.Printf("%d%s more; %s receive shows them\n", t.Left, more, called(c))
 	}
-	c.Printf("to answer: %s reply <id> <text>; dealt with: %s ack <id>, or ack --all\n", called(c), called(c))
+	id := "<id>"
+	if len(t.Items) == 1 && c.Under != kit.H2A {
+		id = kit.Clean(t.Items[0].Envelope.ID)
+	}
+	c.Printf("to answer: %s reply %s <text>; dealt with: %s ack %s, or ack --all\n", called(c), id, called(c), id)
 }
 
 // sayHeld names what the settings of the user held back.
