@@ -16,15 +16,23 @@ func claudeScreen(screen, title string) Seen {
 	s := Seen{Doing: Idle, Prompt: true, Typed: typed}
 	switch foot := strings.Join(below, "\n"); {
 	case anyOf(foot, "enter to open ·", "enter to return ·"): // what is typed there begins another agent
-		return Seen{Dialog: showsAgents}
-	case strings.Contains(foot, "esc to interrupt"), isWheel(first(title)), claudeWorks(above):
-		s.Doing = Busy
+		return Seen{Dialog: showsAgents, Rule: `dialog "enter to open ·" or "enter to return ·"`}
+	case strings.Contains(foot, "esc to interrupt"):
+		s.by(Busy, `"esc to interrupt"`)
+	case isWheel(first(title)):
+		s.by(Busy, "title with a turning wheel")
+	case claudeWorks(above):
+		s.by(Busy, "a turning star above the prompt")
 	case strings.Contains(foot, "Usage limit reached"):
-		s.Doing = Limited
+		s.by(Limited, `"Usage limit reached"`)
 	case claudeLimited(above):
-		s.Doing, s.Guess = Limited, true
+		s.by(Limited, `"You've hit your" or "API Error: Request rejected (429)"`)
+		s.Guess = true
+	case claudeTitle(title) == Idle:
+		s.by(Idle, "prompt ❯ between two lines, and ✳ in the title")
 	default:
-		s.Guess = claudeTitle(title) != Idle
+		s.by(Idle, "prompt ❯ between two lines, without ✳ in the title")
+		s.Guess = true
 	}
 	if anyOf(strings.Join(below, "\n")+"\n"+strings.Join(tail(above, 1), ""), "Not logged in · Run /login", "Not logged in · run /login") {
 		s.Note = notSignedIn
@@ -117,7 +125,7 @@ func claudeLimited(above []string) bool {
 	return false
 }
 
-var claudeDialogs = []dialog{
+var claudeDialogs = []rule{
 	asks(asksTrust, "Accessing workspace:", "trust this folder"),
 	asks(asksKey, "Detected a custom API key"),
 	asks(asksServers, "new MCP server", "found in this project"),
@@ -137,35 +145,36 @@ var claudeDialogs = []dialog{
 func claudeOther(lines []string, title string) Seen {
 	switch {
 	case len(lines) == 0:
-		return Seen{Doing: claudeBusyTitle(title), Guess: true}
+		return claudeTitleOnly(title)
 	case strings.Contains(lines[len(lines)-1], "Showing detailed transcript"):
-		return Seen{Dialog: "the transcript"}
+		return Seen{Dialog: "the transcript", Rule: `dialog "Showing detailed transcript"`}
 	case strings.Contains(strings.Join(tail(lines, 12), "\n"), "Unable to connect to Anthropic services"):
-		return Seen{Dialog: "that it cannot reach its provider", Guess: true}
+		return Seen{Dialog: "that it cannot reach its provider", Guess: true, Rule: `dialog "Unable to connect to Anthropic services"`}
 	}
 	const tall = 30
 	all := tail(lines, tall)
 	if !claudeAsks(all) {
-		return Seen{Doing: claudeBusyTitle(title), Guess: true}
+		return claudeTitleOnly(title)
 	}
 	edge := len(all)
 	for range 2 { // one of the dialogs has a line across it
 		if edge = lastEdge(all[:max(edge, 0)]); edge < 0 {
 			break
 		}
-		if d, ok := name(claudeDialogs, all[edge:]); ok {
+		if d, ok := match(claudeDialogs, all[edge:]); ok {
 			return d.seen()
 		}
 	}
-	return Seen{Doing: Asking, Dialog: question.is, Guess: true}
+	return unknownQuestion()
 }
 
-// claudeBusyTitle: without anything else on the screen the star in the title says nothing.
-func claudeBusyTitle(title string) Doing {
+// claudeTitleOnly: without anything else on the screen the star in the title says nothing.
+func claudeTitleOnly(title string) Seen {
+	s := Seen{Guess: true}
 	if claudeTitle(title) == Busy {
-		return Busy
+		s.by(Busy, "title with a turning wheel")
 	}
-	return Unknown
+	return s
 }
 
 // claudeAsks tells whether answers can be chosen in these lines.

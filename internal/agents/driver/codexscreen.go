@@ -17,19 +17,24 @@ func codexScreen(screen, title string) Seen {
 	case !ok && codexAsks(lines):
 		return codexDialog(lines)
 	case !ok && isWheel(first(title)):
-		return Seen{Doing: Busy, Guess: true}
+		s := Seen{Guess: true}
+		s.by(Busy, "title with a turning wheel")
+		return s
 	case !ok:
 		return Seen{Guess: true}
 	}
-	s := Seen{Doing: Idle, Prompt: true, Typed: typed}
+	s := Seen{Prompt: true, Typed: typed}
+	s.by(Idle, "prompt › above its foot")
 	if typed == "Ask Codex to do anything" {
 		s.Typed = ""
 	}
 	switch {
-	case isWheel(first(title)), codexSays(above, "esc to interrupt)", "• ", "◦ "):
-		s.Doing = Busy
+	case isWheel(first(title)):
+		s.by(Busy, "title with a turning wheel")
+	case codexSays(above, "esc to interrupt)", "• ", "◦ "):
+		s.by(Busy, `"esc to interrupt)"`)
 	case codexSays(above, "hit your usage limit", "■ "):
-		s.Doing = Limited
+		s.by(Limited, `"hit your usage limit"`)
 	}
 	s.BrokenOff = s.Doing == Idle && codexSays(above, "Conversation interrupted", "■ ")
 	return s
@@ -99,7 +104,7 @@ func codexSays(above []string, text string, marks ...string) bool {
 	return false
 }
 
-var codexDialogs = []dialog{
+var codexDialogs = []rule{
 	asks(asksSignIn, "Sign in with ChatGPT"),
 	asks(asksHooks, "Hooks need review"),
 	asks(asksTrust, "Trust this folder?"),
@@ -124,8 +129,8 @@ func codexAsks(lines []string) bool {
 
 func codexDialog(lines []string) Seen {
 	const tall = 25
-	if d, ok := name(codexDialogs, tail(lines, tall)); ok {
+	if d, ok := match(codexDialogs, tail(lines, tall)); ok {
 		return d.seen()
 	}
-	return Seen{Doing: Asking, Dialog: question.is, Guess: true}
+	return unknownQuestion()
 }

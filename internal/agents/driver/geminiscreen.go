@@ -13,17 +13,19 @@ func geminiScreen(screen, title string) Seen {
 	if !ok {
 		return geminiDialog(lines, title)
 	}
-	s := Seen{Doing: geminiTitle(title), Prompt: true, Typed: typed}
+	s := Seen{Prompt: true, Typed: typed}
+	s.by(geminiTitle(title), "title with "+string(first(title)))
 	if typed == "Type your message or @path/to/file" {
 		s.Typed = ""
 	}
 	switch {
 	case s.Doing == Asking: // where, cannot be seen
-		return Seen{Doing: Asking, Dialog: question.is, Guess: true}
+		return Seen{Doing: Asking, Dialog: question, Guess: true, Rule: s.Rule}
 	case geminiWorks(tail(above, 3)):
-		s.Doing = Busy
+		s.by(Busy, `"(esc to cancel, " or "Executing Hook"`)
 	case s.Doing == Unknown:
-		s.Doing, s.Guess = Idle, true
+		s.by(Idle, "prompt > in its box, and a title that says nothing")
+		s.Guess = true
 	case len(above) == 0: // that it works would stand there
 		s.Guess = true
 	}
@@ -112,7 +114,7 @@ func isEdge(r rune) func(string) bool {
 	return func(l string) bool { return strings.HasPrefix(l, edge) }
 }
 
-var geminiDialogs = []dialog{
+var geminiDialogs = []rule{
 	{has: []string{"Usage limit reached for "}, is: asksLimit, doing: Limited},
 	asks(asksTrust, "Do you trust the files in this folder?"),
 	asks("for a key", "Enter Gemini API Key"),
@@ -131,14 +133,14 @@ func geminiDialog(lines []string, title string) Seen {
 		strings.HasPrefix(strings.TrimSpace(low[len(low)-1]), "╰") {
 		for ; at > 0 && strings.HasPrefix(low[at], "│"); at-- { // a box within the box
 		}
-		if d, ok := name(geminiDialogs, low[at:]); ok {
+		if d, ok := match(geminiDialogs, low[at:]); ok {
 			return d.seen()
 		}
-		return Seen{Doing: Asking, Dialog: question.is, Guess: true}
+		return unknownQuestion()
 	}
-	doing := geminiTitle(title)
-	if doing == Idle {
-		doing = Unknown
+	s := Seen{Guess: true}
+	if doing := geminiTitle(title); doing != Idle && doing != Unknown {
+		s.by(doing, "title with "+string(first(title)))
 	}
-	return Seen{Doing: doing, Guess: true}
+	return s
 }

@@ -70,6 +70,8 @@ type Seen struct {
 	BrokenOff bool
 	// Guess: Doing is what it looks like. Another sign that ought to be there is missing, or the text could come from a model.
 	Guess bool
+	// Rule names the rule that decided, for people: `busy "esc to interrupt"`. "" when none matched.
+	Rule string
 }
 
 // Free tells whether a line can be typed: it is idle for certain, asks nothing, and nobody has begun to type.

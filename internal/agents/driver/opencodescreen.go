@@ -13,7 +13,7 @@ func opencodeScreen(screen, _ string) Seen {
 	if !ok {
 		const tall = 25
 		low := tail(lines, tall)
-		if d, ok := name(opencodeDialogs, low); ok {
+		if d, ok := match(opencodeDialogs, low); ok {
 			return d.seen()
 		}
 		return Seen{Guess: true}
@@ -24,13 +24,14 @@ func opencodeScreen(screen, _ string) Seen {
 	}
 	switch text := strings.Join(foot, "\n"); {
 	case strings.Contains(text, "[retrying in "):
-		s.Doing = Limited
+		s.by(Limited, `"[retrying in "`)
 	case strings.Contains(text, "esc interrupt"), strings.Contains(text, "esc again to interrupt"):
-		s.Doing = Busy
+		s.by(Busy, `"esc interrupt" or "esc again to interrupt"`)
 	case strings.Contains(text, "ctrl+p commands"):
-		s.Doing = Idle
+		s.by(Idle, `prompt ┃, and "ctrl+p commands"`)
 	default:
-		s.Doing, s.Guess = Idle, true
+		s.by(Idle, "prompt ┃")
+		s.Guess = true
 	}
 	return s
 }
@@ -63,7 +64,7 @@ func opencodeBox(lines []string) (typed string, foot []string, ok bool) {
 	return strings.Trim(strings.Join(box[1:len(box)-2], "\n"), "\n"), foot, true
 }
 
-var opencodeDialogs = []dialog{
+var opencodeDialogs = []rule{
 	asks(asksTool, "△ Permission required", "enter confirm"),
 	asks("what its model wants to know", "enter submit", "esc dismiss"),
 	{has: []string{"Commands", "Search", "Suggested"}, is: "the list of its commands"},

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,32 +30,53 @@ func anyOf(text string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// A dialog is known by words of the program.
-type dialog struct {
+// A rule says what an agent does whose screen shows certain words of its program.
+type rule struct {
 	has   []string // all of them
-	is    string
+	is    string   // the dialog, for people; "" for none
 	doing Doing
 }
 
-// name returns the first of the dialogs whose words stand in the lines.
-func name(known []dialog, lines []string) (dialog, bool) {
+// match returns the first of the rules whose words stand in the lines.
+func match(rules []rule, lines []string) (rule, bool) {
 	text := strings.Join(lines, "\n")
-	for _, d := range known {
-		if !slices.ContainsFunc(d.has, func(part string) bool { return !strings.Contains(text, part) }) {
-			return d, true
+	for _, r := range rules {
+		if !slices.ContainsFunc(r.has, func(part string) bool { return !strings.Contains(text, part) }) {
+			return r, true
 		}
 	}
-	return dialog{}, false
+	return rule{}, false
 }
 
 // asks is a dialog in which Enter answers.
-func asks(is string, has ...string) dialog { return dialog{has: has, is: is, doing: Asking} }
+func asks(is string, has ...string) rule { return rule{has: has, is: is, doing: Asking} }
 
-// seen is what a dialog says.
-func (d dialog) seen() Seen { return Seen{Doing: d.doing, Dialog: d.is} }
+// name is what people are told of a rule: `asking "Do you want to proceed?"`.
+func (r rule) name() string {
+	what := r.doing.String()
+	if r.doing == Unknown {
+		what = "dialog"
+	}
+	words := make([]string, len(r.has))
+	for i, w := range r.has {
+		words[i] = strconv.Quote(w)
+	}
+	return what + " " + strings.Join(words, " and ")
+}
+
+// seen is what a rule for a dialog says.
+func (r rule) seen() Seen { return Seen{Doing: r.doing, Dialog: r.is, Rule: r.name()} }
 
 // question is a dialog that is not known.
-var question = dialog{is: "a question", doing: Asking}
+const question = "a question"
+
+// unknownQuestion is what a screen shows that offers answers of which no rule knows.
+func unknownQuestion() Seen {
+	return Seen{Doing: Asking, Dialog: question, Guess: true, Rule: "asking: answers are offered, and no rule knows the question"}
+}
+
+// by sets what the agent does, and which rule says so.
+func (s *Seen) by(d Doing, rule string) { s.Doing, s.Rule = d, d.String()+" "+rule }
 
 // isKeys tells whether a line tells which keys answer a question.
 func isKeys(line string) bool {

@@ -165,18 +165,28 @@ func TestScreens(t *testing.T) {
 		program, _, _ := strings.Cut(name, "-")
 		d, _ := Get(program)
 		screen, title := shot(t, name)
-		if got := d.Life.Screen(screen, title); got != want {
+		if got := named(t, name, d.Life.Screen(screen, title)); got != want {
 			t.Errorf("%s\ngot  %+v\nwant %+v\n%s", name, got, want, screen)
 		}
 		// A terminal that is larger, or whose lines are filled up, shows the same.
 		padded := "\n\n" + strings.ReplaceAll(screen, "\n", "  \u00a0\n") + "\n\n  \n"
-		if got := d.Life.Screen(padded, title); got != want {
+		if got := named(t, name, d.Life.Screen(padded, title)); got != want {
 			t.Errorf("%s, padded\ngot  %+v\nwant %+v", name, got, want)
 		}
 		if tried := strings.TrimPrefix(filepath.Dir(name), program+"-"); !contains(d.Tried, tried) {
 			t.Errorf("%s: %s was not tried", name, tried)
 		}
 	}
+}
+
+// named makes sure that a rule is named for what is seen, and returns the rest.
+func named(t *testing.T, name string, s Seen) Seen {
+	t.Helper()
+	if word, _, _ := strings.Cut(s.Rule, " "); strings.TrimSuffix(word, ":") != s.Doing.String() && !(s.Doing == Unknown && word == "dialog") {
+		t.Errorf("%s: %s, by the rule %q", name, s.Doing, s.Rule)
+	}
+	s.Rule = ""
+	return s
 }
 
 func contains(all []string, one string) bool {
