@@ -150,7 +150,7 @@ func inhabitant(t Target) observe.Inhabitant {
 // gone, on this machine, and no program of its kind that was there when it began lives in its pane. Anything unknown is not a
 // proof.
 func (p Panes) Ended(ctx context.Context, s *presence.Session) bool {
-	if s.PID <= 1 || s.Workspace != nil && s.Workspace.Host != "" && s.Workspace.Host != proc.Hostname() {
+	if s.PID <= 1 || !observe.OnThisMachine(s) {
 		return false
 	}
 	beat, ok := envelope.ParseTime(s.HeartbeatAt)

@@ -123,7 +123,7 @@ func (m *Manager) inUse(d *driver.Driver, dir, id string) (proc.Process, bool) {
 		return proc.Process{}, false
 	}
 	for _, p := range all {
-		if p.ID == proc.Self() || !slices.Contains(d.Life.Comms, p.Comm) {
+		if p.ID == proc.Self() || !observe.Runs(d, p) {
 			continue
 		}
 		if s, ok := observe.ReadSelfReport(&d.Life, m.place(dir), p.ID); ok && s.Conversation != "" {

@@ -14,6 +14,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -147,16 +148,16 @@ func (b *begin) note() string {
 		return Dialog(b.seen)
 	case b.seen.Note != "":
 		return b.seen.Note
-	case len(comms) > 0 && !slices.Contains(comms, b.pane.Command) && isShell(b.pane.Command) && !b.runs(comms):
+	case len(comms) > 0 && !slices.Contains(comms, b.pane.Command) && isShell(b.pane.Command) && !b.runs():
 		return fmt.Sprintf("%s is in front, not %s", b.pane.Command, b.kind.Title)
 	}
 	return ""
 }
 
-// runs tells whether one of these programs runs below the first process: a script of a user's own can stand above it.
-func (b *begin) runs(comms []string) bool {
+// runs tells whether its program runs below the first process: a script of a user's own can stand above it.
+func (b *begin) runs() bool {
 	all, err := proc.List()
-	return err == nil && slices.ContainsFunc(proc.Tree(all, b.first), func(p proc.Process) bool { return slices.Contains(comms, p.Comm) })
+	return err == nil && slices.ContainsFunc(proc.Tree(all, b.first), func(p proc.Process) bool { return observe.Runs(b.kind, p) })
 }
 
 // Dialog says what a program shows in place of the line where its user types, "" for nothing.

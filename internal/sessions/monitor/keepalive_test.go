@@ -68,6 +68,9 @@ func TestKeepalive(t *testing.T) {
 	session("of another machine", one.Pane.ID, one.Pane.PID, now, func(s *presence.Start) {
 		s.Workspace = &presence.Workspace{ID: "ws:x:y", Path: "/", Host: "elsewhere", Label: "y"}
 	})
+	session("in a workspace", one.Pane.ID, 0, now, func(s *presence.Start) { // as tutti writes it
+		s.Workspace = &presence.Workspace{ID: "ws:x:y", Path: "/", Host: "claude", Label: "y"}
+	})
 	session("closed", one.Pane.ID, one.Pane.PID, now, nil)
 	if _, err := p.Amend(t.Context(), "sess:closed", presence.Change{State: presence.Closed}); err != nil {
 		t.Fatal(err)
@@ -88,7 +91,7 @@ func TestKeepalive(t *testing.T) {
 		slices.Sort(kept)
 		return strings.Join(kept, ", ")
 	}
-	if got, want := pass(), "its server elsewhere, pid in the pane, program below a shell, program of its kind"; got != want {
+	if got, want := pass(), "in a workspace, its server elsewhere, pid in the pane, program below a shell, program of its kind"; got != want {
 		t.Errorf("kept %q, want %q", got, want)
 	}
 	s, err := p.Get(t.Context(), "sess:program of its kind")

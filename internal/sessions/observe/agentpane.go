@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/identity"
 	"tutti/internal/bus/presence"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
@@ -85,12 +86,25 @@ func (q *Inhabitant) in(d *driver.Driver, pane tmux.Pane, all []proc.Process) (p
 	}
 	tree := proc.Tree(all, root)
 	i := slices.IndexFunc(tree, func(p proc.Process) bool {
-		return slices.Contains(d.Life.Comms, p.Comm) && before(p.PID, by.Add(rounding)) && p.Alive()
+		return Runs(d, p) && before(p.PID, by.Add(rounding)) && p.Alive()
 	})
 	if i < 0 {
 		return proc.ID{}, false
 	}
 	return tree[i].ID, true
+}
+
+// Runs tells whether a process is the program of a driver: by its name, or by the script that it runs, because node names its process as
+// it likes.
+func Runs(d *driver.Driver, p proc.Process) bool {
+	if slices.Contains(d.Life.Comms, p.Comm) {
+		return true
+	}
+	argv, err := proc.Cmdline(p.PID)
+	if err != nil || len(argv) == 0 {
+		return false
+	}
+	return identity.Process{ID: p.ID, Comm: p.Comm, Args: argv}.Agent() == d.Name
 }
 
 // keepable tells whether a session can be kept at all by who sees its pane on this machine.
@@ -101,7 +115,20 @@ func InLocalPane(s *presence.Session) bool {
 	if s.State == presence.Closed || s.State == presence.StateExpired {
 		return false
 	}
-	return s.Workspace == nil || s.Workspace.Host == "" || s.Workspace.Host == proc.Hostname()
+	return OnThisMachine(s)
+}
+
+// OnThisMachine tells whether a session can be one of this machine. The host of its workspace is the agent CLI, as in addresses, and in
+// records of some programs the machine.
+func OnThisMachine(s *presence.Session) bool {
+	if s.Workspace == nil {
+		return true
+	}
+	switch s.Workspace.Host {
+	case "", s.Host, s.Instance.Canonical().Host(), proc.Hostname():
+		return true
+	}
+	return false
 }
 
 // livesIn tells whether the agent of a session runs in a pane: the process of its record, which was there when it was written last, or
@@ -129,7 +156,7 @@ func LivesIn(s *presence.Session, p tmux.Pane, all []proc.Process) bool {
 		return false
 	}
 	return slices.ContainsFunc(proc.Tree(all, root), func(one proc.Process) bool {
-		return slices.Contains(d.Life.Comms, one.Comm) && before(one.PID, began.Add(rounding)) && one.Alive()
+		return Runs(d, one) && before(one.PID, began.Add(rounding)) && one.Alive()
 	})
 }
 
