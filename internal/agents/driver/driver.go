@@ -22,6 +22,7 @@ type Driver struct {
 	// Version makes it print its version on standard output.
 	Version []string
 	Tried   []string // versions that our facts come from; none: from its documentation alone
+	Added   bool     // its user describes it in the settings: nothing about it was tried by us
 
 	Servers Servers
 	Hooks   Hooks

@@ -118,6 +118,11 @@ func (e *event) mark(err *error) {
 	m := hookmark.Mark{
 		PID: id.PID, Start: id.Start, Boot: id.Boot, CLI: e.o.Driver.Name, Build: e.o.Build, Denies: e.o.Denies,
 		Conversation: e.call.Conversation, Dir: e.call.Dir, Instance: string(e.r.Instance), At: e.now,
+		Events: e.call.Event.Name,
+	}
+	switch e.call.Event.Moment {
+	case driver.Start, driver.Prompt, driver.Ask, driver.Stop:
+		m.Last, m.LastAt = m.Events, e.now
 	}
 	if e.acked {
 		if epoch := e.epoch(); epoch != halt.UnknownEpoch {

@@ -18,6 +18,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,12 @@ type Mark struct {
 	// ended turn or its waiting hook. Zero: none.
 	Acked uint64    `json:"acked"`
 	At    time.Time `json:"at"` // when the mark was last written
+	// Events are the names of the events at which a hook was seen, with commas between, in the order in which each came first.
+	Events string `json:"events,omitempty"`
+	// Last is the last event that began or ended a turn or asked the user, and LastAt when that was. Those at tools are not kept: they
+	// come too often.
+	Last   string    `json:"last,omitempty"`
+	LastAt time.Time `json:"lastAt,omitzero"`
 }
 
 // ID is the process that the mark describes.
@@ -71,7 +78,8 @@ func Record(state string, m Mark) error {
 	}
 	dir := filepath.Join(state, folder)
 	file := filepath.Join(dir, name(m.ID()))
-	for _, text := range []*string{&m.CLI, &m.Build, &m.Conversation, &m.Dir, &m.Instance} {
+	m.LastAt = m.LastAt.UTC().Truncate(time.Millisecond)
+	for _, text := range []*string{&m.CLI, &m.Build, &m.Conversation, &m.Dir, &m.Instance, &m.Events, &m.Last} {
 		if len(*text) > maxText {
 			*text = ""
 		}
@@ -108,6 +116,15 @@ func (m *Mark) keep(old *Mark) {
 		if *t.to == "" {
 			*t.to = t.from
 		}
+	}
+	if m.Last == "" {
+		m.Last, m.LastAt = old.Last, old.LastAt
+	}
+	switch {
+	case m.Events == "" || slices.Contains(strings.Split(old.Events, ","), m.Events):
+		m.Events = old.Events
+	case old.Events != "" && len(old.Events) < maxText/2:
+		m.Events = old.Events + "," + m.Events
 	}
 	if old.Build != m.Build {
 		return
@@ -180,7 +197,7 @@ func each(state string, tell func(file string, m Mark, ok bool)) error {
 	return nil
 }
 
-var members = []string{"pid", "start", "boot", "space", "cli", "build", "conversation", "dir", "instance", "denies", "acked", "at"}
+var members = []string{"pid", "start", "boot", "space", "cli", "build", "conversation", "dir", "instance", "denies", "acked", "at", "events", "last", "lastAt"}
 
 // read returns ok false for what is not a mark.
 func read(file string) (m Mark, ok bool) {
@@ -188,7 +205,7 @@ func read(file string) (m Mark, ok bool) {
 	if err != nil {
 		return m, false
 	}
-	var v [12][]byte
+	var v [15][]byte
 	if canonjson.Check(data) != nil || !canonjson.Pick(data, members, v[:]) {
 		return m, false
 	}
@@ -200,6 +217,11 @@ func read(file string) (m Mark, ok bool) {
 	m.Denies, _ = canonjson.Bool(v[9])
 	acked, _ := canonjson.Int(v[10])
 	at, _ := canonjson.Int(v[11])
+	m.Events, _ = canonjson.String(v[12])
+	if m.Last, _ = canonjson.String(v[13]); m.Last != "" {
+		at, _ := canonjson.Int(v[14])
+		m.LastAt = time.UnixMilli(at).UTC()
+	}
 	m.PID, m.Start, m.Acked, m.At = int(pid), uint64(start), uint64(max(acked, 0)), time.UnixMilli(at).UTC()
 	return m, pid > 1 && start >= 0
 }
@@ -219,5 +241,10 @@ func (m *Mark) bytes() []byte {
 	o.Bool("denies", m.Denies)
 	o.Int("acked", int64(m.Acked))
 	o.Int("at", m.At.UnixMilli())
+	o.Opt("events", m.Events)
+	if m.Last != "" {
+		o.Str("last", m.Last)
+		o.Int("lastAt", m.LastAt.UnixMilli())
+	}
 	return append(o.Bytes(), '\n')
 }

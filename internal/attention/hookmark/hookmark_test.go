@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"tutti/internal/platform/proc"
 )
@@ -50,6 +51,27 @@ func TestRecordMerges(t *testing.T) {
 	record(t, state, m)
 	if got := all(t, state)[0]; got.Denies || got.Acked != 0 || got.Build != "b2" {
 		t.Errorf("after another build: %+v", got)
+	}
+}
+
+// TestRecordEvents: the events at which hooks were seen are kept, each once, and the last that tells what the agent does.
+func TestRecordEvents(t *testing.T) {
+	state := t.TempDir()
+	at := time.Date(2026, 3, 1, 10, 4, 0, 123e6, time.UTC)
+	for n, name := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PreToolUse", "Stop", "PreToolUse"} {
+		m := own(t)
+		m.Events = name
+		if name == "Stop" || name == "SessionStart" || name == "UserPromptSubmit" {
+			m.Last, m.LastAt = name, at.Add(time.Duration(n)*time.Minute)
+		}
+		record(t, state, m)
+	}
+	got := all(t, state)[0]
+	if want := "SessionStart,UserPromptSubmit,PreToolUse,PostToolUse,Stop"; got.Events != want {
+		t.Errorf("events %q, want %q", got.Events, want)
+	}
+	if !got.LastAt.Equal(at.Add(5*time.Minute)) || got.Last != "Stop" {
+		t.Errorf("last: %s at %s", got.Last, got.LastAt)
 	}
 }
 

@@ -20,6 +20,9 @@ import "time"
 // Sentence is the whole text for an agent.
 const Sentence = "You have mail. If it is not shown here, call tutti_receive."
 
+// ShellSentence is the whole text for an agent CLI without a server of ours.
+const ShellSentence = "You have mail. To read it, run this command in a shell: tutti receive"
+
 // GoOn is the whole text for an agent without mail when its user lets it continue, as after a halt.
 const GoOn = "Your user lets you continue. Go on with what you were doing."
 

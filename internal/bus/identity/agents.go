@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
 )
 
@@ -76,19 +77,50 @@ func (p Process) Agent() string {
 			return host
 		}
 	}
+	script := ""
 	if slices.ContainsFunc(names, interpreter) {
-		return agentScript(p.Args)
+		script = scriptOf(p.Args)
+		if host := agentScript(script); host != "" {
+			return host
+		}
+	}
+	return addedAgent(names, script)
+}
+
+// addedAgent returns the agent CLI of the settings whose process has one of the names, or runs a script: the one that is called so, or
+// one of its package.
+func addedAgent(names []string, script string) string {
+	const maxComm = 15 // bytes of a name that the kernel keeps
+	for _, a := range driver.Programs() {
+		for _, n := range append(names, path.Base(script)) {
+			if n == a.Program || bare(n) == a.Program || len(n) == maxComm && strings.HasPrefix(a.Program, n) {
+				return a.Name
+			}
+		}
+		if a.Package == "" {
+			continue
+		}
+		for _, folder := range [...]string{"/node_modules/", "/site-packages/"} {
+			if strings.Contains(script, folder+a.Package+"/") {
+				return a.Name
+			}
+		}
 	}
 	return ""
+}
+
+// bare is the name of a command without what packagers put behind it.
+func bare(name string) string {
+	for _, ending := range [...]string{".js", ".mjs", ".cjs", ".py", ".exe", ".sh"} {
+		name = strings.TrimSuffix(name, ending)
+	}
+	return name
 }
 
 // agentNamed returns the agent whose command has the name, with what packagers put behind it: codex-x86_64-unknown-linux,
 // which the kernel cuts to 15 bytes, gemini-cli, cli.js.
 func agentNamed(name string) string {
-	name = strings.ToLower(name)
-	for _, ending := range [...]string{".js", ".mjs", ".cjs", ".py", ".exe", ".sh"} {
-		name = strings.TrimSuffix(name, ending)
-	}
+	name = bare(strings.ToLower(name))
 	for _, a := range agents {
 		rest, ok := strings.CutPrefix(name, a)
 		if !ok {
@@ -134,28 +166,36 @@ func (p Process) plain() bool {
 	return true
 }
 
-// agentScript returns the agent whose script the arguments of an interpreter name: the first that is not a flag.
-func agentScript(args []string) string {
+// scriptOf returns the script that the arguments of an interpreter name: the first that is not a flag.
+func scriptOf(args []string) string {
 	for n := 1; n < len(args); n++ {
 		switch a := args[n]; {
 		case a == "-m" && n+1 < len(args): // python -m hermes_cli.main
 			first, _, _ := strings.Cut(args[n+1], ".")
-			return agentNamed(first)
+			return first
 		case slices.Contains([]string{"-r", "--require", "--import", "--loader", "-C", "-W", "-X"}, a):
 			n++ // its value
 		case a == "-c" || a == "-e" || a == "-lc" || a == "--eval":
 			return "" // what follows is code
 		case strings.HasPrefix(a, "-"):
 		default:
-			for _, p := range packages {
-				if strings.Contains(a, p.folder) {
-					return p.host
-				}
-			}
-			return agentNamed(path.Base(a))
+			return a
 		}
 	}
 	return ""
+}
+
+// agentScript returns the agent whose script it is.
+func agentScript(script string) string {
+	for _, p := range packages {
+		if strings.Contains(script, p.folder) {
+			return p.host
+		}
+	}
+	if script == "" {
+		return ""
+	}
+	return agentNamed(path.Base(script))
 }
 
 // agent returns the host of the agent program that the command runs below, nearest first, then by the environment; "" when

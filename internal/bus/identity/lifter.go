@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tutti/internal/agents/driver"
 )
 
 // envManaged is set in every pane of a tmux session that we started.
@@ -52,6 +54,9 @@ func title(host string) string {
 		return "Antigravity"
 	case "an agent":
 		return ""
+	}
+	if d, ok := driver.Kind(host); ok {
+		return d.Title
 	}
 	return host
 }

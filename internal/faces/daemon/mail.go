@@ -40,6 +40,7 @@ type mailer struct {
 	times   wake.Times
 	desktop notify.Desktop
 	absent  *wake.Absent
+	nudges  *nudges
 	full    sync.Once // said that there are too many
 }
 
@@ -62,6 +63,10 @@ func carryMail(ctx context.Context, s *Site) error {
 		defer cancel()
 		m.absent.Leave(within)
 	}()
+	inner, stop := context.WithCancel(ctx)
+	m.nudges = &nudges{mailer: m, ctx: inner, all: map[address.Instance]*wake.Ladder{}}
+	defer m.nudges.works.Wait()
+	defer stop()
 	look, unlook := s.World.App.HaltLook()
 	defer unlook()
 	w := follow.New(follow.Options{Store: s.World.Store, Judge: s.Office.JudgeIn, Switch: follow.Switch{Read: halt.Settled, Look: look}})
@@ -126,6 +131,7 @@ func (m *mailer) event(ctx context.Context, e *follow.Event) error {
 		m.absent.Left(e.Session.Instance)
 	case follow.Halted:
 		m.absent.Halt()
+		m.nudges.halt()
 	case follow.Resumed:
 		if e.Missed > 0 {
 			m.Tell(Event{
@@ -160,6 +166,9 @@ func (m *mailer) begin(ctx context.Context, e *follow.Event) error {
 		since = now
 	}
 	for _, b := range all {
+		if b.live {
+			m.nudges.wakes(b.who)
+		}
 		for _, msg := range b.unread {
 			if msg.Stored.After(since) && !m.waits(b.who, msg.Summary.Kind) {
 				m.noted(b.who, msg.Summary.Actor.Instance, msg.ID)
@@ -203,6 +212,9 @@ func (m *mailer) came(ctx context.Context, e *follow.Event) error {
 		m.noted(who, from, e.Message.ID)
 	}
 	found, err := m.World.Book.Resolve(ctx, string(who), time.Now())
+	if err == nil && found.Live > 0 {
+		m.nudges.wakes(who)
+	}
 	if err != nil || found.Live > 0 && wakeable(who) {
 		return err
 	}

@@ -116,7 +116,7 @@ func (f *finder) look(p proc.Process) {
 		return
 	}
 	exe, _ := proc.Exe(p.PID)
-	d, ok := driver.Get(identity.Process{ID: p.ID, Exe: exe, Comm: p.Comm, Args: argv}.Agent())
+	d, ok := driver.Kind(identity.Process{ID: p.ID, Exe: exe, Comm: p.Comm, Args: argv}.Agent())
 	if !ok {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (m *Manager) DeliverWithin(ctx context.Context, name, text string, limit ti
 }
 
 // typesOnly is why nothing is typed into another program: its screen does not tell what it does.
-const typesOnly = "tutti types only into Claude Code, Codex, Gemini CLI and opencode"
+const typesOnly = "tutti types only into Claude Code, Codex, Gemini CLI and opencode, and into agent CLIs of your settings with rules for their screens"
 
 // typable is nil for a text that can be typed as it is.
 func typable(name, text string) error {
@@ -124,7 +125,12 @@ func (b *begin) inFront() bool {
 		return true
 	}
 	comm, err := proc.Comm(b.first.PID)
-	return err == nil && comm == b.pane.Command && !isShell(comm)
+	if err == nil && comm == b.pane.Command && !isShell(comm) {
+		return true
+	}
+	argv, err := proc.Cmdline(b.first.PID) // node names its process as it likes, and a shell may run the script of the program
+	return err == nil && len(argv) > 0 && filepath.Base(argv[0]) == b.pane.Command &&
+		observe.Runs(b.kind, proc.Process{ID: b.first, Comm: comm})
 }
 
 // Owner returns the id that the processes of a session carry, see [Variable].

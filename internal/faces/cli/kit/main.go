@@ -56,6 +56,7 @@ func (p *Program) run() (status int) {
 			status = ExitPanic // not 2, which Go would use and which has a meaning here
 		}
 	}()
+	app.New(app.Settings{}).KnowAgents()
 	in, err := Parse(p.Table, under, cross, os.Args[1:])
 	c := NewCall(in, p)
 	if !p.Full {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 )
@@ -356,6 +357,17 @@ func (in *Input) surplusHint(word string) string {
 	return "usage: " + in.Usage()
 }
 
+// Values are the only values allowed, nil where any is.
+func (f *Flag) Values() []string {
+	all := f.Choices
+	if f.Added {
+		for _, a := range driver.Programs() {
+			all = append(all[:len(all):len(all)], a.Name)
+		}
+	}
+	return all
+}
+
 // check tells what is wrong with a value.
 func (f *Flag) check(val string) error {
 	switch f.Kind {
@@ -368,8 +380,8 @@ func (f *Flag) check(val string) error {
 			return UsageHint("write it like 500ms, 10s or 2m", "--%s: %q is not a duration", f.Name, Clean(val))
 		}
 	}
-	if len(f.Choices) > 0 && !slices.Contains(f.Choices, val) {
-		return UsageHint("one of: "+strings.Join(f.Choices, ", "), "--%s: %q is not known", f.Name, Clean(val))
+	if all := f.Values(); len(all) > 0 && !slices.Contains(all, val) {
+		return UsageHint("one of: "+strings.Join(all, ", "), "--%s: %q is not known", f.Name, Clean(val))
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ type Flag struct {
 	Help    string
 	Under   Names    // zero means: wherever the verb exists
 	Choices []string // the only values allowed, when there are such
+	Added   bool     // the names of agent CLIs that the settings describe are allowed, too
 	Offer   Source   // what completion offers
 }
 

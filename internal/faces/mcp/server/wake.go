@@ -45,7 +45,7 @@ type knocker struct {
 // knocker makes what wakes the agent, nil where nothing can, or somebody does already: a process that holds several sessions
 // serves one agent.
 func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker {
-	program, ok := driver.Get(s.Instance.Canonical().Host())
+	program, ok := driver.Agent(s.Instance.Canonical().Host())
 	if !ok {
 		return nil
 	}

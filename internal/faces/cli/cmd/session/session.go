@@ -76,6 +76,9 @@ func SessionsHere(c *kit.Call, at Place) (*sessions, error) {
 // sessionsOf finds the registry of a workspace, absolute and without links.
 func sessionsOf(c *kit.Call, at Place, dir string) (*sessions, error) {
 	s := &sessions{c: c, at: at, dir: dir}
+	if _, err := c.App.AddedAgents(); err != nil {
+		c.Warn("%s; agent CLIs that it describes are known by their processes only", kit.Clean(err.Error()))
+	}
 	var note string
 	s.Path, note = registry.PathOf(s.dir, at.Registry, os.Getenv)
 	if note != "" {

@@ -71,6 +71,11 @@ func sessionCreate(ctx context.Context, c *kit.Call, s *sessions, opt *sessionCr
 			return kit.FailIO("", err, "")
 		}
 	}
+	if d, ok := driver.Kind(q.Agent); ok && d.Added {
+		if _, err := c.App.AddedAgents(); err != nil {
+			return err
+		}
+	}
 	m, err := s.manager("session create")
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -40,6 +41,7 @@ type screenView struct {
 	BrokenOff bool   `json:"brokenOff,omitempty"`
 	Sure      bool   `json:"sure"`
 	Title     string `json:"title,omitempty"`
+	Rule      string `json:"rule,omitempty"` // that decided: "claude: busy \"esc to interrupt\""; missing when none matched
 }
 
 type hooksView struct {
@@ -47,6 +49,10 @@ type hooksView struct {
 	Conversation string `json:"conversation,omitempty"`
 	Denies       bool   `json:"denies"`
 	At           string `json:"at"` // when a hook last had something new to say
+	// Events are those at which a hook was seen. Last is the last one that began or ended a turn or asked the user, at LastAt.
+	Events []string `json:"events,omitempty"`
+	Last   string   `json:"last,omitempty"`
+	LastAt string   `json:"lastAt,omitempty"`
 }
 
 // shownLines is how many lines of the screen are shown: the rules look at no more above the line where the user types.
@@ -104,6 +110,9 @@ func (v *explanation) look(kind string, lines []string, title string) {
 		Rules: d.Title, Does: observe.Word(seen.Doing), Dialog: seen.Dialog, Prompt: seen.Prompt, Typed: kit.Clean(seen.Typed), Note: seen.Note,
 		BrokenOff: seen.BrokenOff, Sure: !seen.Guess, Title: kit.Clean(title),
 	}
+	if seen.Rule != "" {
+		v.Screen.Rule = d.Name + ": " + kit.Clean(seen.Rule)
+	}
 }
 
 // hooks adds what hooks of the first process of the session, or of one below it, have recorded.
@@ -120,7 +129,15 @@ func (v *explanation) hooks(c *kit.Call, first proc.ID) {
 	for _, p := range proc.Tree(all, first) {
 		for _, m := range marks {
 			if m.ID() == p.ID {
-				v.Hooks = &hooksView{Build: m.Build, Conversation: m.Conversation, Denies: m.Denies, At: m.At.UTC().Format(time.RFC3339)}
+				v.Hooks = &hooksView{
+					Build: m.Build, Conversation: m.Conversation, Denies: m.Denies, At: m.At.UTC().Format(time.RFC3339), Last: kit.Clean(m.Last),
+				}
+				if m.Events != "" {
+					v.Hooks.Events = strings.Split(kit.Clean(m.Events), ",")
+				}
+				if m.Last != "" {
+					v.Hooks.LastAt = m.LastAt.Format(time.RFC3339)
+				}
 				return
 			}
 		}
@@ -152,7 +169,8 @@ func (v *explanation) show(c *kit.Call) {
 		if text == "" {
 			text = "nothing that is known"
 		}
-		rows = append(rows, []string{"screen", "the rules for " + s.Rules + " find: " + text + "; sure: " + yes[s.Sure]}, []string{"", "line where its user types: " + yes[s.Prompt]})
+		rows = append(rows, []string{"screen", "the rules for " + s.Rules + " find: " + text + "; sure: " + yes[s.Sure]}, []string{"", "rule: " + cmp.Or(s.Rule, "none matched")},
+			[]string{"", "line where its user types: " + yes[s.Prompt]})
 		for _, one := range [][2]string{{"what stands there", s.Typed}, {"dialog", s.Dialog}, {"note", s.Note}, {"title of the pane", s.Title}} {
 			if one[1] != "" {
 				rows = append(rows, []string{"", one[0] + ": " + kit.Clean(one[1])})
@@ -166,6 +184,12 @@ func (v *explanation) show(c *kit.Call) {
 	}
 	if h := v.Hooks; h != nil {
 		rows = append(rows, []string{"hooks", "seen in this process, last change " + h.At + "; a hook before every tool: " + yes[h.Denies]})
+		if len(h.Events) > 0 {
+			rows = append(rows, []string{"", "events: " + strings.Join(h.Events, ", ")})
+		}
+		if h.Last != "" {
+			rows = append(rows, []string{"", "the last that began or ended a turn, or asked: " + h.Last + ", " + h.LastAt})
+		}
 	} else {
 		rows = append(rows, []string{"hooks", "none was seen in this process"})
 	}

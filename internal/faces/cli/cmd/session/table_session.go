@@ -27,7 +27,7 @@ var Verbs = []kit.Verb{
 		Short: "start an agent in tmux",
 		Args:  "[-- <argument>...]",
 		Flags: []kit.Flag{
-			{Name: "agent", Kind: kit.Text, Value: "program", Choices: kindNames, Help: "the agent CLI; custom runs any program given behind --"},
+			{Name: "agent", Kind: kit.Text, Value: "program", Choices: kindNames, Added: true, Help: "the agent CLI, also one of your settings; custom runs any program given behind --"},
 			{Name: "session", Kind: kit.Text, Value: "name", Offer: kit.Sessions, Default: "made from the folder and the program", Help: "its name; alone, it starts an ended session of that name again"},
 			{Name: "workspace", Kind: kit.Text, Value: "dir", Offer: kit.Folders, Default: "this folder", Help: "the folder in which the agent works"},
 			serverFlag, firstFlag, readyFlag, waitFlag,
@@ -153,9 +153,9 @@ $ tutti session capture --lines 200`,
 		Args:  "[<name>]",
 		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},
 		Does: `Shows what the agent CLI of a session does, who says so, and how sure that is: the agent CLI itself, its screen, tmux or
-the system. It prints what the rules for its screen find there (the line where its user types, a dialog, a note), the
-lines of the screen that they read, and whether a hook of tutti was seen in this process. Without a name it takes the
-session that runs.`,
+the system. It prints which rule for its screen matched, what else the rules find there (the line where its user types, a
+dialog, a note), the lines of the screen that they read, and at which events a hook of tutti was seen in this process.
+Without a name it takes the session that runs.`,
 		Wont: "It changes nothing, and presses no key.",
 		Examples: `$ tutti session explain api-creator-claude
 $ tutti session explain --json`,

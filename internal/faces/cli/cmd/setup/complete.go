@@ -203,7 +203,7 @@ func (k *completer) flags() {
 
 // value offers values of a flag.
 func (k *completer) value(f *kit.Flag) {
-	for _, choice := range f.Choices {
+	for _, choice := range f.Values() {
 		k.say(choice, "")
 	}
 	k.source(f.Offer)

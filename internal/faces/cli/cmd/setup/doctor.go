@@ -127,6 +127,7 @@ func runDoctor(ctx context.Context, c *kit.Call, opt *doctorOptions) error {
 	if c.Under == kit.Tutti {
 		checkHalt(c, &r)
 		checkSettings(c, &r)
+		checkAdded(c, &r)
 		checkPrograms(ctx, c, &r)
 		checkHosts(c, &r)
 		checkDrills(c, &r)

@@ -113,7 +113,7 @@ func (l *sessionLine) json(m fast.Mark) []byte {
 
 // ofSession returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.
 func ofSession(d *fast.Denial, l *sessionLine) fast.Mark {
-	_, agent := driver.Get(l.row.Kind())
+	_, agent := driver.Agent(l.row.Kind())
 	if l.sight.State != observe.Alive || !agent && l.row.Instance == "" {
 		return fast.Mark{}
 	}

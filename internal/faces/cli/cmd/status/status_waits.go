@@ -71,7 +71,7 @@ func (v *statusView) unseen() (all []agentMail) {
 func unseenCommand(c *kit.Call, v *statusView, m *agentMail) string {
 	for i := range v.sessions {
 		l := &v.sessions[i]
-		if _, agent := driver.Get(l.row.Kind()); agent && l.sight.State == observe.Alive && l.row.Instance != "" &&
+		if _, agent := driver.Agent(l.row.Kind()); agent && l.sight.State == observe.Alive && l.row.Instance != "" &&
 			address.Instance(l.row.Instance).Canonical() == m.Instance {
 			return "tutti session attach " + app.QuoteArg(l.row.Name) + ` # and type: read your mail`
 		}

@@ -58,7 +58,7 @@ func restart(ctx context.Context, c *kit.Call, v *fast.HaltView) error {
 // typed is what a person types to start an agent again.
 func typed(a agentproc.KilledAgent) fast.TypedView {
 	v := fast.TypedView{CLI: a.CLI, Dir: a.Dir, TTY: a.TTY}
-	if d, ok := driver.Get(a.CLI); ok && a.Conversation != "" && d.Life.ResumeBy != "" && d.Life.IsID != nil && d.Life.IsID(a.Conversation) {
+	if d, ok := driver.Agent(a.CLI); ok && a.Conversation != "" && d.Life.ResumeBy != "" && d.Life.IsID != nil && d.Life.IsID(a.Conversation) {
 		v.Line = "cd " + app.QuoteArg(a.Dir) + " && " + d.Program + " " + d.Life.ResumeBy + " " + a.Conversation
 	}
 	return v
