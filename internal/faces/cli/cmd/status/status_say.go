@@ -71,6 +71,7 @@ func (v *statusView) answer(things int, more string) string {
 	} else if len(asleep) > 0 {
 		text += ", " + strconv.Itoa(len(asleep)) + " known"
 		if len(asleep) <= knownShown {
+			slices.Sort(asleep)
 			text += " (" + strings.Join(asleep, ", ") + ")"
 		}
 	}
