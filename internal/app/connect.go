@@ -13,7 +13,7 @@ import (
 type TrackedError struct{ Shown string }
 
 func (e *TrackedError) Error() string {
-	return e.Shown + " is tracked by git: whoever can push to the repository could write your agents' mail and keys"
+	return e.Shown + " is tracked by git: anyone who can push to the repository could write your agents' mail and keys"
 }
 
 // Hint says what to type.

@@ -49,7 +49,7 @@ func (a *App) foreign(path string) (real, why string, known consent) {
 	}
 	var st syscall.Stat_t
 	if top, _ := gitexclude.WorkTree(real); top != "" {
-		why = "it lies in the git work tree " + a.Shown(top)
+		why = "it is in the git work tree " + a.Shown(top)
 	} else if syscall.Stat(real, &st) == nil && int(st.Uid) != os.Geteuid() {
 		why = "it belongs to another user"
 	}

@@ -14,7 +14,7 @@ func TestRaise(t *testing.T) {
 		name     string
 		before   func(t *testing.T, halt string)
 		reason   string
-		file     string // content wanted, "-" when it is no regular file
+		file     string // content wanted, "-" when it is not a regular file
 		warning  string // one that is wanted, "" for none at all
 		unreadbl bool
 	}{

@@ -69,7 +69,7 @@ var seed = maphash.MakeSeed()
 func place(t Thing) (of int64, err error) {
 	made, ok := envelope.ParseTime(t.CreatedAt)
 	if !ok || made.Unix() < int64(time.Hour/time.Second) {
-		return 0, fmt.Errorf("%q is no time for %s", t.CreatedAt, t.ID)
+		return 0, fmt.Errorf("%q is not a time for %s", t.CreatedAt, t.ID)
 	}
 	return made.Unix() / int64(pageLength/time.Second), nil
 }

@@ -53,7 +53,7 @@ func CheckURL(raw string) error {
 	case err != nil:
 		return errors.New("URL: it is none")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Opaque != "":
-		return fmt.Errorf("URL %q: one like http://127.0.0.1:8787%s or https://HOST%s is meant", raw, Path, Path)
+		return fmt.Errorf("URL %q: must be like http://127.0.0.1:8787%s or https://HOST%s", raw, Path, Path)
 	case u.User != nil, u.Fragment != "":
 		return fmt.Errorf("URL %q: a name, a password or a fragment has no place in it", raw)
 	}

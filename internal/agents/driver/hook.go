@@ -134,7 +134,7 @@ var (
 	// ErrEvent reports an event that is none of those which are of use.
 	ErrEvent = errors.New("unknown event")
 	// ErrInput reports what is no JSON object, or too large.
-	ErrInput = errors.New("the input is no JSON object")
+	ErrInput = errors.New("the input is not a JSON object")
 )
 
 // keepPrompt is how much of a prompt is kept: enough to know a sentence of our own again.

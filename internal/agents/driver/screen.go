@@ -117,6 +117,6 @@ const (
 	asksPlan    = "whether its plan is to be carried out"
 	asksLimit   = "what to do about the limit of its account"
 	asksHooks   = "whether new hooks are trusted"
-	notSignedIn = "nobody is signed in"
+	notSignedIn = "not signed in"
 	showsAgents = "the list of its agents"
 )

@@ -105,7 +105,7 @@ func isStandard(src []byte) bool { return len(bytes.TrimSpace(src)) == 0 || json
 // readValue reads a value of standard JSON.
 func readValue(raw []byte) (*value, error) {
 	if !json.Valid(raw) {
-		return nil, errors.New("this is no JSON")
+		return nil, errors.New("this is not valid JSON")
 	}
 	if err := checkText(raw); err != nil {
 		return nil, err

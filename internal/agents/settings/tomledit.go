@@ -135,7 +135,7 @@ func (d *tomlDoc) inlineIn(header int) bool {
 // insertInline puts a member into an inline table.
 func (d *tomlDoc) insertInline(e *tomlExpr, key string, v *value) ([]byte, error) {
 	if !e.inline {
-		return nil, fmt.Errorf("%s stands in a value that is no table: %w", key, ErrUnsafe)
+		return nil, fmt.Errorf("%s is in a value that is not a table: %w", key, ErrUnsafe)
 	}
 	src, err := tomlInline(v)
 	if err != nil {

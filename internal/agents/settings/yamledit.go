@@ -98,7 +98,7 @@ func (d *yamlDoc) insert(path []string, v *value) ([]byte, error) {
 		}
 		return d.insertLines(text.LineEnd(d.text, d.offset(p.key())), path[n], v, p.key().Column-1+d.unit)
 	}
-	return nil, fmt.Errorf("%s is no table: %w", name(path[:n]), ErrUnsafe)
+	return nil, fmt.Errorf("%s is not a table: %w", name(path[:n]), ErrUnsafe)
 }
 
 // insertIn puts a member into a mapping.

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrChanged reports settings that somebody else wrote between our look and our write. They are as that one wrote them.
-var ErrChanged = errors.New("somebody else has just changed it; nothing was written")
+var ErrChanged = errors.New("another process has just changed it; nothing was written")
 
 // tries bounds how often a change is planned anew when somebody else was quicker. Programs that run write their settings from
 // time to time, and two setups at once get in each other's way once.

@@ -43,7 +43,7 @@ var SessionSkills = [...]Session{
 	},
 	{
 		Name: "delegate-job", Script: "delegate_job.sh", Verb: "job", Former: formerJob, Related: []string{"create", "status", "stop"}, Before: []string{"create"},
-		Description: "Give a piece of work to an agent in tmux, follow it, and accept or reject what comes of it. Use it when work is to be done by another agent and its outcome matters.",
+		Description: "Give a piece of work to an agent in tmux, follow it, and accept or reject the result. Use it when work is to be done by another agent and its outcome matters.",
 	},
 }
 

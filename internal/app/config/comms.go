@@ -82,7 +82,7 @@ func (c *Comms) wrong() (setting, value, why string) {
 	}
 	for _, root := range c.ProjectRoots {
 		if !filepath.IsAbs(root) && root != "~" && !strings.HasPrefix(root, "~/") {
-			return "project_roots", root, fmt.Sprintf("%.80q is no absolute path; ~/ stands for the home folder", root)
+			return "project_roots", root, fmt.Sprintf("%.80q is not an absolute path; ~/ means the home folder", root)
 		}
 	}
 	if len(c.NotifyCommand) > 0 && c.NotifyCommand[0] == "" {

@@ -25,7 +25,7 @@ func TestComms(t *testing.T) {
 		},
 		{"[comms]\nsendr = \"web\"\n", "line 2: there is no setting comms.sendr; the table has sender,", Comms{}},
 		{"[comms]\nsender = \"---\"\n", "line 2: comms.sender: nothing of", Comms{}},
-		{"[comms]\nproject_roots = [\"projects\"]\n", "line 2: comms.project_roots: \"projects\" is no absolute path", Comms{}},
+		{"[comms]\nproject_roots = [\"projects\"]\n", "line 2: comms.project_roots: \"projects\" is not an absolute path", Comms{}},
 		{"[comms]\nproject_roots = \"~/projects\"\n", "line 2", Comms{}},
 		{"[comms]\nextra_tools = [\"a/b\"]\n", "line 2: comms.extra_tools:", Comms{}},
 		{"[comms]\nnotify_command = [\"\"]\n", "comms.notify_command:", Comms{}},

@@ -55,11 +55,11 @@ func Read(path, shown string) (*File, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, nil
 	case errors.Is(err, smallfile.ErrNotRegular):
-		return f, &Error{Path: shown, Why: "it is no file"}
+		return f, &Error{Path: shown, Why: "it is not a file"}
 	case err != nil:
 		return f, &Error{Path: shown, Why: smallfile.Cause(err).Error()}
 	case info.Mode().Perm()&0o002 != 0:
-		return f, &Error{Path: shown, Why: "everybody can write it, so its rules are nobody's: chmod 600 " + termsafe.Word(filepath.Clean(path))}
+		return f, &Error{Path: shown, Why: "any user can write it, so its rules do not count: chmod 600 " + termsafe.Word(filepath.Clean(path))}
 	}
 	f.data = data
 	return f, nil
@@ -175,7 +175,7 @@ func (f *File) Time(table, setting, text string, to *time.Duration) error {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < minTime || d > maxTime {
-		return f.Wrong(table, setting, "", fmt.Sprintf("%.40q is no time between %s and %s: write 90s or 5m", text, minTime, maxTime))
+		return f.Wrong(table, setting, "", fmt.Sprintf("%.40q is not a time between %s and %s: write 90s or 5m", text, minTime, maxTime))
 	}
 	*to = d
 	return nil

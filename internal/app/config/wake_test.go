@@ -19,7 +19,7 @@ func TestWakeSettings(t *testing.T) {
 		"another table": {"[bus]\nname = \"x\"\n[later]\ny = 1\n", usual, ""},
 		"all":           {"[wake]\nenabled = false\nnudge = false\ndesktop = false\nquiet = \"90s\"\nclimb = \"5m\"\n", Wake{false, false, false, 90 * time.Second, 5 * time.Minute}, ""},
 		"a slip":        {"[wake]\n\nnudges = false\n", usual, "line 3: there is no setting wake.nudges"},
-		"no time":       {"[wake]\nquiet = \"soon\"\n", usual, `line 2: wake.quiet: "soon" is no time`},
+		"no time":       {"[wake]\nquiet = \"soon\"\n", usual, `line 2: wake.quiet: "soon" is not a time`},
 		"too short":     {"[wake]\nclimb = \"1ms\"\n", usual, "line 2: wake.climb"},
 		"a number":      {"[wake]\nclimb = 5\n", usual, "line 2"},
 		"no table":      {"wake = 1\n", usual, "line 1"},

@@ -213,7 +213,7 @@ func answer(t *testing.T, raw []byte) (text string, turn bool) {
 		t.Errorf("the answer has %d bytes, want at most %d", len(raw), MaxAnswer)
 	}
 	if err := canonjson.Check(raw); err != nil {
-		t.Fatalf("the answer is no JSON: %v\n%s", err, raw)
+		t.Fatalf("the answer is not valid JSON: %v\n%s", err, raw)
 	}
 	if text = denied(raw); text != "" {
 		return text, false

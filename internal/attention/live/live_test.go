@@ -118,7 +118,7 @@ func TestClosedByAnother(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.sleep(presence.Heartbeat)
-			r.wantLog("session sess:me is over: somebody else closed it")
+			r.wantLog("session sess:me is over: another process closed it")
 			r.put("env:1:a")
 			r.sleep(time.Minute)
 			r.want()

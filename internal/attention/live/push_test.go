@@ -159,7 +159,7 @@ func TestNothingTwice(t *testing.T) {
 
 		s.broken.Store(true)
 		r.sleep(5 * time.Second)
-		r.wantLog("session sess:me is told nothing for a while: broken")
+		r.wantLog("session sess:me gets no notices for a while: broken")
 		r.put("env:3:c")
 		s.broken.Store(false)
 		r.sleep(25 * time.Second)
@@ -192,8 +192,8 @@ func TestUnfitHidesNothing(t *testing.T) {
 		r.want(arrived("sess:me", "env:2:b"))
 		r.sleep(5 * time.Minute)
 		r.want()
-		if got := r.logged(); len(got) != 2 || !strings.Contains(got[0], "is no message") || !strings.Contains(got[1], "is no message") {
-			t.Errorf("log has %q, want a line for each that is no message", got)
+		if got := r.logged(); len(got) != 2 || !strings.Contains(got[0], "is not a message") || !strings.Contains(got[1], "is no message") {
+			t.Errorf("log has %q, want a line for each that is not a message", got)
 		}
 	})
 }

@@ -38,7 +38,7 @@ func TestEngagedElsewhere(t *testing.T) {
 		fails = true
 		r.put("env:1:b")
 		r.want()
-		r.wantLog("session sess:me is told nothing: nobody knows whether its user has let it go on: no trail")
+		r.wantLog("session sess:me gets no notices: it is unknown whether its user has let it go on: no trail")
 		fails, on = false, true
 		r.put("env:2:b")
 		r.want(arrived("sess:me", "env:2:b"))

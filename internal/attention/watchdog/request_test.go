@@ -305,7 +305,7 @@ func TestRequestsShareOneAttempt(t *testing.T) {
 	tried := 0
 	r.try = func(context.Context, Target) (Attempt, error) {
 		tried++
-		return Attempt{Held: "somebody has begun to type there"}, nil
+		return Attempt{Held: "a person has begun to type there"}, nil
 	}
 	if _, skipped, err := New(r.o).Requests(t.Context(), r.post, who); err != nil || tried != 1 || len(skipped) != 5 || r.waits() != 5 {
 		t.Errorf("tried %d times, skipped %v, %d wait, %v", tried, skipped, r.waits(), err)

@@ -387,6 +387,6 @@ func TestBindingLines(t *testing.T) {
 		}
 	}
 	if !canonjson.Valid(b.line()) {
-		t.Error("the line is no JSON")
+		t.Error("the line is not valid JSON")
 	}
 }

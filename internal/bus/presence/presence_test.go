@@ -352,7 +352,7 @@ func TestQuestions(t *testing.T) {
 			t.Errorf("All: %q, %v, %v", ids(all), problems, err)
 		}
 		if _, err := docs.Get(ctx, keyOf("unfit")); err != nil {
-			t.Errorf("what is no session was deleted by reading: %v", err)
+			t.Errorf("what is not a session was deleted by reading: %v", err)
 		}
 	})
 }

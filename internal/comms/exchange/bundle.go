@@ -127,7 +127,7 @@ func (o *Service) openBundle(id string) (*atomicfile.Dir, string, error) {
 	id = strings.TrimSuffix(id, "/")
 	fail := func(err error) (*atomicfile.Dir, string, error) { return nil, id, &BundleError{id, err} }
 	if !fs.ValidPath(id) || strings.ContainsAny(id, "/\x00") || strings.HasPrefix(id, ".") {
-		return fail(errors.New("is no name of a bundle"))
+		return fail(errors.New("is not a bundle name"))
 	}
 	top, err := atomicfile.OpenDir(o.StatePath(bundleFolder))
 	if err != nil {

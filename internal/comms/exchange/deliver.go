@@ -215,7 +215,7 @@ func (s *staging) publishMissingSignature() error {
 		return nil
 	}
 	if _, err := readOnce(d, name, signatureLimit); errors.Is(err, errNotRegular) {
-		return &MailboxError{s.box.Path(), "has something in the place of " + name + " that is no plain file"}
+		return &MailboxError{s.box.Path(), "has something in the place of " + name + " that is not a plain file"}
 	}
 	return nil
 }

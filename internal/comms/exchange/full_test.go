@@ -20,7 +20,7 @@ func TestFullRecords(t *testing.T) {
 	grow := func(path string) {
 		t.Helper()
 		text := content(t, path)
-		must(t, os.Truncate(path, journalLimit-int64(len(text)))) // a hole, which is a line that is no object
+		must(t, os.Truncate(path, journalLimit-int64(len(text)))) // a hole, which is a line that is not an object
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		must(t, err)
 		_, err = f.WriteString("\n" + text)

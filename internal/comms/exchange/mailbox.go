@@ -123,7 +123,7 @@ type file struct {
 // The ways in which a file is none that we read.
 var (
 	errTooLarge   = errors.New("is too large")
-	errNotRegular = errors.New("is no plain file of yours")
+	errNotRegular = errors.New("is not a plain file of yours")
 )
 
 // readOnce reads a plain file of ours without following a link. The error is fs.ErrNotExist, errNotRegular, errTooLarge or one
@@ -164,10 +164,10 @@ func readOnce(d *atomicfile.Dir, name string, limit int) (file, error) {
 func (b *Mailbox) Artifact(ref string) (string, error) {
 	rel, ok := protocol.Artifact(ref)
 	if !ok {
-		return "", fmt.Errorf("artifact %q: is no path below %s/", ref, protocol.ArtifactFolder)
+		return "", fmt.Errorf("artifact %q: is not a path below %s/", ref, protocol.ArtifactFolder)
 	}
 	if info, err := b.dir.Stat(protocol.ArtifactFolder); err == nil && !info.Folder() {
-		return "", fmt.Errorf("artifact %q: %s is no folder of the mailbox", ref, protocol.ArtifactFolder)
+		return "", fmt.Errorf("artifact %q: %s is not a folder of the mailbox", ref, protocol.ArtifactFolder)
 	}
 	root, err := smallfile.OpenRoot(filepath.Join(b.Path(), protocol.ArtifactFolder))
 	if err != nil {

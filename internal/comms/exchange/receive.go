@@ -235,7 +235,7 @@ func (r *inquiry) verify(d *atomicfile.Dir, name string, text []byte) protocol.S
 	sig, err := readSignature(d, name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return protocol.Signature{Code: protocol.CodeSignatureMissing, Detail: "no signature lies beside it"}
+		return protocol.Signature{Code: protocol.CodeSignatureMissing, Detail: "it has no signature file"}
 	case err != nil:
 		return protocol.Signature{Code: protocol.CodeSignatureInvalid, Detail: err.Error()}
 	}

@@ -259,7 +259,7 @@ func (r route) signable(s sight, p errand) error {
 	if p.Signature == nil || s.sig != fileStrange {
 		return nil
 	}
-	return general(CodeMailbox, &MailboxError{r.host.Name + ":" + r.project, "has something in the place of " + p.Name + signatureEnd + " that is no plain file"})
+	return general(CodeMailbox, &MailboxError{r.host.Name + ":" + r.project, "has something in the place of " + p.Name + signatureEnd + " that is not a plain file"})
 }
 
 // judge says whether the message is there, or why it never will be.

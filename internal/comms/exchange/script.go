@@ -29,7 +29,7 @@ look() {
 	for b in "$p/inbox" "$p/inbox/from-agents"; do
 		if [ -L "$b" ]; then say mailbox is a symbolic link; return; fi
 		if [ -d "$b" ]; then continue; fi
-		if [ -e "$b" ]; then say mailbox is no folder; return; fi
+		if [ -e "$b" ]; then say mailbox is not a folder; return; fi
 		mkdir "$b" 2>/dev/null || [ -d "$b" ] || { say mailbox cannot be made; return; }
 	done
 	if ! [ -O "$b" ]; then say mailbox belongs to another user; return; fi
@@ -86,7 +86,7 @@ type sight struct {
 func lookInput(folder, name, conversation, key string) ([]byte, error) {
 	for _, s := range []string{folder, name, conversation} {
 		if s == "" || strings.ContainsAny(s, "\n\r\x00") {
-			return nil, fmt.Errorf("%q is no path for another machine", s)
+			return nil, fmt.Errorf("%q is not a path for another machine", s)
 		}
 	}
 	if strings.ContainsAny(key, "\n\r\x00") {

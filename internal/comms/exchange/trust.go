@@ -62,7 +62,7 @@ func (s *Verifier) Skipped() int { return s.skipped }
 // fault is why the verifier may have held back too much.
 func (s *Verifier) fault() error {
 	if s.skipped > 0 {
-		return errors.Join(s.err, errors.New("there were too many messages that nobody has judged: they were not counted"))
+		return errors.Join(s.err, errors.New("there were too many unverified messages: they were not counted"))
 	}
 	return s.err
 }

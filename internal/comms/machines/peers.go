@@ -81,7 +81,7 @@ func readFile(path string) ([]byte, error) {
 	data, info, err := smallfile.Read(path, maxFile, smallfile.Follow)
 	switch {
 	case errors.Is(err, smallfile.ErrNotRegular):
-		return nil, errors.New("it is no file")
+		return nil, errors.New("it is not a file")
 	case err != nil:
 		return nil, smallfile.Cause(err)
 	case info.Mode().Perm()&0o002 != 0:

@@ -39,7 +39,7 @@ func (b *box) look(ctx context.Context, o *Options, until time.Time) {
 	}
 	b.heads, b.Messages, b.Foreign = heads, len(heads), len(foreign)
 	if b.Foreign > 0 {
-		b.warn(WarnForeign, counted(b.Foreign, "file is no message", "files are no messages")+": "+foreign[0])
+		b.warn(WarnForeign, counted(b.Foreign, "file is not a message", "files are not messages")+": "+foreign[0])
 	}
 	a, err := openFolder(b.Path, protocol.ArchiveFolder)
 	if err == nil { // most projects have none
@@ -364,7 +364,7 @@ func (b *box) warnOf(c *Conversation) {
 		b.warn(WarnStalled, c.ID+": no step forward in many messages; escalate")
 	}
 	if c.OneSided {
-		b.warn(WarnOneSided, c.ID+": the messages of one side are not here, and what is told of it may be wrong")
+		b.warn(WarnOneSided, c.ID+": the messages of one side are not here, so what is shown about it may be wrong")
 	}
 	for _, code := range c.State.Warnings {
 		b.warn(WarnProtocol, c.ID+": "+code)

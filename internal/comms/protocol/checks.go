@@ -125,7 +125,7 @@ func (s Signature) settled() Signature {
 func (j *judge) signer() bool {
 	switch s := &j.r.Signers; {
 	case s.Fault() != nil:
-		return j.reject(CodeSignerNotAllowed, "the map of signers cannot be read, so nobody is allowed: "+s.Fault().Error())
+		return j.reject(CodeSignerNotAllowed, "the map of signers cannot be read, so no signer is allowed: "+s.Fault().Error())
 	case j.r.NoVerify: // nobody has signed that is known of
 	case !s.Present() && j.r.Strict:
 		return j.reject(WarnSignerUnbound, "no map of signers says whose key this may be")

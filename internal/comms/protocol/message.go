@@ -77,13 +77,13 @@ func Read(h orgfile.Header) (m Message, problems []Problem, notes []string) {
 	if v := value(orgfile.Sequence); v != "" {
 		var ok bool
 		if m.Sequence, ok = number(v); !ok {
-			bad(CodeBadSequence, orgfile.Sequence, "is no number from 1 on, of digits only, at most nine of them")
+			bad(CodeBadSequence, orgfile.Sequence, "is not a number from 1 on, of digits only, at most nine of them")
 		}
 	}
 	if m.Timestamp != "" {
 		var ok bool
 		if m.Time, ok = ParseTime(m.Timestamp); !ok {
-			bad(CodeBadTimestamp, orgfile.Timestamp, "is no time like 2006-01-02T15:04:05-07:00, with the offset from UTC")
+			bad(CodeBadTimestamp, orgfile.Timestamp, "is not a time like 2006-01-02T15:04:05-07:00, with the offset from UTC")
 		}
 	}
 	if m.Sequence == 1 && m.Type != "" && m.Type != Request {

@@ -218,7 +218,7 @@ func (j *judge) file() bool {
 	case fault == CodeTooLarge || len(j.in.Text) > orgfile.MaxMessage:
 		return j.reject(CodeTooLarge, "it is larger than a message may be")
 	case fault != "":
-		return j.reject(fault, "it is no regular file of this user")
+		return j.reject(fault, "it is not a regular file of this user")
 	}
 	sum := sha256.Sum256(j.in.Text)
 	j.d.SHA256 = hex.EncodeToString(sum[:])
@@ -229,7 +229,7 @@ func (j *judge) name() bool {
 	n, err := ParseName(j.in.Name, "", nil)
 	switch code := Code(err); {
 	case code == CodeIgnored:
-		return j.reject(CodeNotAMessage, "a hidden file is no message")
+		return j.reject(CodeNotAMessage, "a hidden file is not a message")
 	case code != "" && code != CodeAmbiguous:
 		return j.reject(code, err.Error())
 	case n.Signature:

@@ -113,7 +113,7 @@ func (d *Draft) rules(out *Outgoing, notes []string) []Problem {
 		case WarnReleaseMissing:
 			bad(CodeMissingField+":"+orgfile.ReleaseStatus, orgfile.ReleaseStatus, "a release says in RELEASE_STATUS how it ends")
 		case WarnInReplyToIgnored:
-			bad(CodeBadInReplyTo, orgfile.InReplyTo, "IN_REPLY_TO is no sequence")
+			bad(CodeBadInReplyTo, orgfile.InReplyTo, "IN_REPLY_TO is not a sequence")
 		case WarnResponseIgnored:
 			bad(CodeBadPushbackResponse, orgfile.PushbackResponse, "PUSHBACK_RESPONSE is revise or insist, on a request")
 		default:

@@ -51,14 +51,14 @@ func ParseSigners(data []byte) (Signers, error) {
 	s := Signers{present: true, keys: make(map[string][]string, len(file.Signers))}
 	for _, sender := range slices.Sorted(maps.Keys(file.Signers)) {
 		if sender != AnySender && !Slug(sender) {
-			err := fmt.Errorf("%q is no name of a sender", sender)
+			err := fmt.Errorf("invalid sender name %q", sender)
 			return BrokenSigners(err), err
 		}
 		list := make([]string, 0, len(file.Signers[sender]))
 		for _, f := range file.Signers[sender] {
 			digits, ok := fingerprint(f)
 			if !ok {
-				err := fmt.Errorf("%s: %q is no fingerprint: 40 or 64 hexadecimal digits", sender, f)
+				err := fmt.Errorf("%s: %q is not a fingerprint: 40 or 64 hexadecimal digits", sender, f)
 				return BrokenSigners(err), err
 			}
 			list = append(list, digits)

@@ -141,7 +141,7 @@ func quoted(s string) string {
 func (s Service) Install(ctx context.Context, start bool) (Report, error) {
 	r := newReport()
 	if strings.ContainsAny(s.Program+s.Home, "\n\r") || !filepath.IsAbs(s.Program) {
-		return r, fmt.Errorf("install service: %q is no path that a unit can hold", s.Program)
+		return r, fmt.Errorf("install service: %q is not a path that a unit can hold", s.Program)
 	}
 	for _, u := range s.look() {
 		if u.There && !u.Own && !u.Current {

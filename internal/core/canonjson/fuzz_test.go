@@ -83,7 +83,7 @@ func FuzzSetDelete(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, key string) {
 		if !Valid(raw) || !IsObject(raw) {
 			if Set(raw, key, []byte("1")) != nil && space(raw, 0) != len(raw) {
-				t.Fatalf("Set on %q, which is no object", raw)
+				t.Fatalf("Set on %q, which is not an object", raw)
 			}
 			_ = Delete(raw, key)
 			_ = Indent(raw)

@@ -255,7 +255,7 @@ func TestDelete(t *testing.T) {
 			t.Errorf("Delete(%s, %s): got %s, want %s; input now %s", c.in, c.key, got, c.want, in)
 		}
 		if got != nil && !Valid(got) {
-			t.Errorf("Delete(%s, %s): %s is no JSON", c.in, c.key, got)
+			t.Errorf("Delete(%s, %s): %s is not valid JSON", c.in, c.key, got)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (b *Bus) Answer(ctx context.Context, m *escalation.Escalation, a negotiatio
 		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
 	}
 	if a.Key == nil {
-		return nil, fmt.Errorf("answer %s: %w", m.ID, &negotiation.RefusedError{Why: []string{"an answer counts only under the key of who gives it"}})
+		return nil, fmt.Errorf("answer %s: %w", m.ID, &negotiation.RefusedError{Why: []string{"an answer counts only under the key of the person who gives it"}})
 	}
 	if err := b.Knows(ctx, a.By, a.Key.Public()); err != nil {
 		return nil, fmt.Errorf("answer %s: %w", m.ID, err)
@@ -138,7 +138,7 @@ type KeyError struct {
 
 func (e *KeyError) Error() string {
 	if e.Unknown {
-		return fmt.Sprintf("nobody has said here by which key %s is known", e.Who)
+		return fmt.Sprintf("the key of %s is not confirmed here", e.Who)
 	}
 	return fmt.Sprintf("%s is known here by another key than %s, or this one was revoked", e.Who, e.Key.Short())
 }

@@ -82,7 +82,7 @@ var members = []string{"instance", "scope", "reason", "needs", "on", "raisedAt",
 func Parse(raw []byte) (*Blockage, error) {
 	var v [8][]byte
 	if !canonjson.Valid(raw) || !canonjson.Pick(raw, members, v[:]) {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	b := &Blockage{Raw: raw}
 	name, ok := canonjson.String(v[0])

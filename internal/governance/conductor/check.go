@@ -26,7 +26,7 @@ const (
 var hosts = []string{"claude", "codex", "agy"}
 
 // ErrIdle reports a threshold that is no number above zero.
-var ErrIdle = errors.New("is no number of milliseconds above 0")
+var ErrIdle = errors.New("is not a number of milliseconds above 0")
 
 // Idle reads a threshold in milliseconds as it is written; "" is the usual one. Existing programs take every spelling of a number.
 func Idle(text string) (float64, error) {
@@ -69,7 +69,7 @@ type Stalled struct {
 func ParseActivity(raw []byte) (*Activity, error) {
 	var v [3][]byte
 	if !canonjson.Valid(raw) || !canonjson.Pick(raw, []string{"pending", "stalled", "latestEventAt"}, v[:]) {
-		return nil, errors.New("the answer is no JSON object")
+		return nil, errors.New("the answer is not a JSON object")
 	}
 	n, ok := canonjson.Float(v[0])
 	if !ok || n < 0 || n > math.MaxInt32 || n != math.Trunc(n) {
@@ -82,7 +82,7 @@ func ParseActivity(raw []byte) (*Activity, error) {
 	for item := range canonjson.Elements(v[1]) {
 		var f [4][]byte
 		if !canonjson.Pick(item, []string{"id", "title", "reason", "since"}, f[:]) {
-			return nil, errors.New(`the answer has something in "stalled" that is no object`)
+			return nil, errors.New(`the answer has something in "stalled" that is not an object`)
 		}
 		if len(a.Stalled) == maxStalled {
 			a.More++

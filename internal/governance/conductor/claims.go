@@ -78,7 +78,7 @@ var rows = &store.Projection{
 func parse(raw []byte) (event, error) {
 	var v [7][]byte
 	if !canonjson.Pick(raw, []string{"type", "workspaceId", "instance", "at", "sessionId", "agent", "signature"}, v[:]) {
-		return event{}, errors.New("is no JSON object")
+		return event{}, errors.New("is not a JSON object")
 	}
 	var t [5]string
 	for n := range t {

@@ -102,7 +102,7 @@ func (d *Service) alone(ctx context.Context, l *Launch, o *Outcome, now time.Tim
 func (l *Launch) still(ctx context.Context) error {
 	lease, err := l.Leases.Renew(ctx, l.lease, launching)
 	if errors.Is(err, store.ErrLost) {
-		return &BusyError{Holder: "somebody who came while this one stood still"}
+		return &BusyError{Holder: "an agent that came while this one stood still"}
 	}
 	if err != nil {
 		return fmt.Errorf("launch: %w", err)

@@ -78,7 +78,7 @@ func open(artifact []byte) (f faults, object bool) {
 		return f, false
 	}
 	if !canonjson.IsObject(artifact) {
-		f.add("it is no object")
+		f.add("it is not an object")
 		return f, false
 	}
 	seen := map[string]bool{}

@@ -63,10 +63,10 @@ func TestGuardRefuses(t *testing.T) {
 		{"a quorum of none", strings.Replace(whole["AUTHORITY"], `:2`, `:0`, 1), "from 1 to the number of members, 2"},
 		{"a quorum of more than all", strings.Replace(whole["AUTHORITY"], `:2`, `:3`, 1), "threshold"},
 		{"half a member", strings.Replace(whole["AUTHORITY"], `:2`, `:1.5`, 1), "threshold"},
-		{"a party that is no text", strings.Replace(whole["CONTRACT"], `"c:d"`, `7`, 1), "parties must be an array of texts"},
+		{"a party that is not a text", strings.Replace(whole["CONTRACT"], `"c:d"`, `7`, 1), "parties must be an array of texts"},
 		{"a signature without a value", strings.Replace(whole["CONTRACT"], `"value"`, `"v"`, 1), "signatures[0]: value"},
 		{"a binding to no role", strings.Replace(whole["ENGAGEMENT"], "AGENTS", "BOSS", 1), "roleBindings[0]: role"},
-		{"a charter that is no object", strings.Replace(whole["ENGAGEMENT"], `"charter":{}`, `"charter":[]`, 1), "charter must be an object"},
+		{"a charter that is not an object", strings.Replace(whole["ENGAGEMENT"], `"charter":{}`, `"charter":[]`, 1), "charter must be an object"},
 		{"a change without a path", strings.Replace(whole["AMENDMENT"], `"path"`, `"p"`, 1), "changes[0]: path"},
 		{"a change of nothing known", strings.Replace(whole["AMENDMENT"], `"CONTRACT"`, `"CLAUSE"`, 1), "targetKind"},
 		{"too large", `{"kind":"` + strings.Repeat("x", declaration.MaxArtifact) + `"}`, "at most"},
@@ -102,7 +102,7 @@ func TestSeparate(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		`[]`: "it is no object", `{}`: "kind is missing", `{"kind":"MANDATE"}`: `kind "MANDATE" is none of CONTRACT, POLICY and ENGAGEMENT`,
+		`[]`: "it is not an object", `{}`: "kind is missing", `{"kind":"MANDATE"}`: `kind "MANDATE" is none of CONTRACT, POLICY and ENGAGEMENT`,
 		`{"kind":"POLICY"}`: "id must be a text with something in it",
 	} {
 		if s := declaration.Separate([]byte(text)); s.OK || len(s.Issues) == 0 || s.Issues[0] != want {

@@ -27,7 +27,7 @@ const (
 const interestKind = "declaration-interet"
 
 // ErrForeign reports a declaration about somebody else than who made it.
-var ErrForeign = errors.New("an interest is declared by who has it")
+var ErrForeign = errors.New("an interest is declared by the agent that has it")
 
 // An Interest is what somebody declares to have at stake.
 type Interest struct {

@@ -129,7 +129,7 @@ var alertMembers = []string{
 func ParseAlert(raw []byte) (*Alert, error) {
 	var v [14][]byte
 	if !canonjson.Valid(raw) || !canonjson.Pick(raw, alertMembers, v[:]) {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	text := func(n int) string { s, _ := canonjson.String(v[n]); return s }
 	at := func(n int) time.Time { t, _ := envelope.ParseTime(text(n)); return t }

@@ -127,7 +127,7 @@ func (t *Terms) Check(now time.Time) error {
 	case t.Until.IsZero():
 		return nil
 	case t.Fallback == "":
-		return errors.New("an end needs a fall-back: what applies when nobody has answered by then")
+		return errors.New("an end needs a fall-back: what applies if no answer comes by then")
 	case len(t.Options) > 0 && !known:
 		return fmt.Errorf("the fall-back %q is none of the options", t.Fallback)
 	case !t.Until.After(now):

@@ -70,7 +70,7 @@ func Parse(raw []byte) (*Entry, error) { return parse(raw) }
 func parse(raw []byte) (*Entry, error) {
 	var v [16][]byte
 	if !canonjson.Pick(raw, members, v[:]) {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	var a [4][]byte
 	if v[9] != nil {

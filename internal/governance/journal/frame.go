@@ -27,7 +27,7 @@ func Check(payload []byte) error {
 		return &PayloadError{[]string{err.Error()}}
 	}
 	if !canonjson.IsObject(payload) {
-		return &PayloadError{[]string{"it is no JSON object"}}
+		return &PayloadError{[]string{"it is not a JSON object"}}
 	}
 	var names []string
 	for name := range canonjson.Members(payload) {
@@ -71,7 +71,7 @@ func problemsOf(payload []byte) (p []string) {
 		p = append(p, "actor: an object of instance, role and scope")
 	} else {
 		if address.Check(text(a[0])) != nil {
-			p = append(p, "actor.instance: the id of who writes the entry")
+			p = append(p, "actor.instance: the id of the writer of the entry")
 		}
 		if !slices.Contains(envelope.Roles, text(a[1])) {
 			p = append(p, "actor.role: one of "+strings.Join(envelope.Roles, " "))

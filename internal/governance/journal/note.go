@@ -26,7 +26,7 @@ func (v *verifier) note(e *Entry, seal Seals) {
 		v.tell(e, NoteForeign, fmt.Sprintf("bears a signature of %s that does not cover the entry", e.Actor.Instance))
 	case Unsealed:
 		if v.seals[by] {
-			v.tell(e, NoteUnsealed, fmt.Sprintf("%s has sealed its earlier entries and not this one: somebody else may have written it", e.Actor.Instance))
+			v.tell(e, NoteUnsealed, fmt.Sprintf("%s has sealed its earlier entries and not this one: another agent may have written it", e.Actor.Instance))
 		}
 	}
 	v.noteTime(e, by)

@@ -156,7 +156,7 @@ func (v *verifier) add(ctx context.Context, line store.Line) error {
 	}
 	if seal == SealBad && v.r.Bad == nil {
 		v.r.Bad = &Fault{v.id, v.r.Tip.Count, RuleSignature, fmt.Sprintf(
-			"it says to be by %s, and no key of that instance has signed it: the entry was changed, moved here, or written by somebody else", e.Actor.Instance)}
+			"it claims to be by %s, and no key of that instance has signed it: the entry was changed, moved here, or written by another agent", e.Actor.Instance)}
 	}
 	v.note(e, seal)
 	v.r.Tip = e.Tip()

@@ -155,7 +155,7 @@ func (c *checker) owner(a *actor) {
 	case a.only("CONTROL"):
 		c.find("control-owns", Breach, a.id, "is CONTROL and owns %s", strings.Join(a.owns, ", "))
 	case !a.is("PRINCIPAL"):
-		c.find("unowned", Breach, a.id, "owns %s and is no PRINCIPAL", strings.Join(a.owns, ", "))
+		c.find("unowned", Breach, a.id, "owns %s and is not a PRINCIPAL", strings.Join(a.owns, ", "))
 	}
 }
 
@@ -166,7 +166,7 @@ func (c *checker) delegated(a *actor) {
 		parent = a.id[:at]
 	}
 	if parent != "" && c.actor(parent) == nil {
-		c.find("unknown", Breach, a.id, "its parent %q is no actor", parent)
+		c.find("unknown", Breach, a.id, "its parent %q is not an actor", parent)
 	}
 	if !a.is("AGENTS") || a.kind == "person" {
 		return
@@ -197,7 +197,7 @@ func (c *checker) places() {
 		case c.byScope[s.id] != s:
 			c.find("unknown", Breach, s.id, "two scopes have this id")
 		case s.within != "" && c.byScope[s.within] == nil:
-			c.find("unknown", Breach, s.id, "lies in %q, which is not among the scopes", s.within)
+			c.find("unknown", Breach, s.id, "is in %q, which is not among the scopes", s.within)
 		}
 		if len(s.principals) == 0 {
 			c.find("unowned", Breach, s.id, "has no principal")
@@ -208,7 +208,7 @@ func (c *checker) places() {
 		for _, p := range s.principals {
 			switch a := c.actor(p); {
 			case a == nil:
-				c.find("unknown", Breach, s.id, "its principal %q is no actor", p)
+				c.find("unknown", Breach, s.id, "its principal %q is not an actor", p)
 			case !a.is("PRINCIPAL"):
 				c.find("unowned", Breach, s.id, "its principal %q does not hold the role PRINCIPAL", p)
 			}
@@ -230,7 +230,7 @@ func (c *checker) rings() {
 			id = c.byScope[id].within
 		}
 		if state[id] == walking {
-			c.find("unknown", Breach, id, "lies in itself, by way of the scopes around it")
+			c.find("unknown", Breach, id, "is inside itself, by way of the scopes around it")
 		}
 		for _, p := range path {
 			state[p] = done
@@ -247,7 +247,7 @@ func (c *checker) mandated() {
 		case m.instance == "":
 			continue // an authority that is told in other words
 		case c.actor(m.instance) == nil:
-			c.find("unknown", Breach, m.instance, "has a mandate and is no actor")
+			c.find("unknown", Breach, m.instance, "has a mandate and is not an actor")
 		case m.role != "" && !slices.Contains(envelope.Roles, m.role):
 			c.find("coined", Breach, m.instance, "its mandate is for role %q, which there is not", m.role)
 		case m.scope != "" && c.byScope[m.scope] == nil:
@@ -325,7 +325,7 @@ func (c *checker) signer(id, kind, who string) {
 	case a == nil && c.byScope[who] != nil:
 		c.find("scope-signs", Breach, id, "is signed by the scope %q: name the instance that signs for it", who)
 	case a == nil:
-		c.find("unknown", Breach, id, "its signer %q is no actor", who)
+		c.find("unknown", Breach, id, "its signer %q is not an actor", who)
 	case !declaration.MaySign(kind, a.roles...):
 		c.find("agent-signs", Breach, id, "%q may not sign a %s: %s may", who, kind, strings.Join(declaration.Signers(kind), ", "))
 	}
@@ -335,7 +335,7 @@ func (c *checker) signer(id, kind, who string) {
 func (c *checker) upward() {
 	for e := range canonjson.Elements(get(c.raw, "controls")) {
 		if by := text(get(e, "by")); by != "" && c.actor(by) == nil && !c.full() {
-			c.find("unknown", Breach, by, "controls something and is no actor")
+			c.find("unknown", Breach, by, "controls something and is not an actor")
 		}
 	}
 	for e := range canonjson.Elements(get(c.raw, "escalations")) {
@@ -363,10 +363,10 @@ func (c *checker) competent(target, kind, in string) {
 	switch {
 	case a == nil && (kind == "EXTERNAL_AUTHORITY" || kind == "QUORUM" || kind == "RECOURSE"):
 	case a == nil:
-		c.find("unknown", Breach, target, "matters go to it, and it is no actor")
+		c.find("unknown", Breach, target, "matters go to it, and it is not an actor")
 	case a.only("MANDATAIRE"):
 		c.find("mandataire-judges", Breach, target, "is MANDATAIRE, and matters go to it to be decided")
 	case in != "" && len(a.scopes) > 0 && !c.reaches(a, in):
-		c.find("incompetent-authority", Breach, target, "matters of %q go to it, which lies in none of its scopes", in)
+		c.find("incompetent-authority", Breach, target, "matters of %q go to it, which is in none of its scopes", in)
 	}
 }

@@ -14,7 +14,7 @@ type Question struct {
 // Grid are the ten questions.
 var Grid = []Question{
 	{"actors", "Which actors are there, and in which role is each?", false},
-	{"scopes", "Which scopes, and which lies in which?", false},
+	{"scopes", "Which scopes, and which is inside which?", false},
 	{"authority", "Who has authority, by what mandate, and who signs for whom?", false},
 	{"agreements", "What is agreed: CONTRACT, ENGAGEMENT, POLICY, or something outside the protocol?", false},
 	{"duties", "Which obligations, rights and clauses follow?", false},
@@ -35,7 +35,7 @@ var Words = []Word{
 	{"POLICY", "a rule that lasts, with the authority that it comes from"},
 	{"ENGAGEMENT", "work under a charter, with roles bound to it and criteria of success"},
 	{"MANDATE", "the power of one instance to act in a role, with rights, for a scope"},
-	{"SLOT", "a place for a role that somebody has still to fill"},
+	{"SLOT", "a place for a role that is still to be filled"},
 	{"BINDING", "ties an instance to a role, or a subagent to its parent"},
 	{"NEGOTIATION", "offers and counter-offers over an artifact, up to the required signatures"},
 	{"AUTHORITY", "who may decide: one instance, or a quorum with its threshold"},
@@ -46,7 +46,7 @@ var RoleWords = []Word{
 	{"PRINCIPAL", "owns; answers for the scope; last word inside it"},
 	{"EXECUTIF", "decides on behalf of a principal, and signs what it may sign"},
 	{"CONDUCTOR", "runs the work: divides it, assigns it, brings it together"},
-	{"AGENTS", "do the work; AI agents to whom it is delegated are here"},
+	{"AGENTS", "do the work; AI agents that work is delegated to are here"},
 	{"CONTROL", "checks, audits, vetoes; owns nothing"},
 	{"MANDATAIRE", "presents a matter and records it for a party; does not judge"},
 }
@@ -58,7 +58,7 @@ var Invariants = []Word{
 	{"unowned", "Nothing is owned without a PRINCIPAL."},
 	{"control-owns", "CONTROL may audit and veto; it owns nothing."},
 	{"policy-layer", "A POLICY is a lasting rule, on its own or as a clause, and no layer of the organisation."},
-	{"rule-apart", "A rule is a clause of its engagement, unless somebody imposes it or it cuts across several."},
+	{"rule-apart", "A rule is a clause of its engagement, unless it is imposed from outside or cuts across several."},
 	{"agent-signs", "Delegated AI agents act by MANDATE and BINDING, or are reached through their parent, and do not sign by default."},
 	{"mandataire-judges", "A MANDATAIRE presents and records, and never decides who is right."},
 	{"incompetent-authority", "Escalation goes to the authority that is competent in that scope."},

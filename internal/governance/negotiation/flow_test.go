@@ -182,8 +182,8 @@ func TestRefused(t *testing.T) {
 		{"offer by a stranger", func(r *rig) error {
 			_, err := r.n.Offer(ctx, nego, r.act(eve), Offering{Artifact: charter("x"), Base: LatestBase}, r.tick())
 			return err
-		}, "is no party"},
-		{"sign by a stranger", func(r *rig) error { _, err := r.n.Sign(ctx, nego, r.act(eve), "", r.tick()); return err }, "is no party"},
+		}, "is not a party"},
+		{"sign by a stranger", func(r *rig) error { _, err := r.n.Sign(ctx, nego, r.act(eve), "", r.tick()); return err }, "is not a party"},
 		{"sign with the key of another", func(r *rig) error {
 			_, err := r.n.Sign(ctx, nego, Act{By: alice, Key: r.keys[bob]}, "", r.tick())
 			return err

@@ -270,7 +270,7 @@ func (f *fold) admitWriter(e *journal.Entry, act string) bool {
 		return true
 	}
 	if !f.record.Involved(by) {
-		f.tell(e, false, CodeStranger, "%s is no party and names no mandate", by)
+		f.tell(e, false, CodeStranger, "%s is not a party and names no mandate", by)
 		return false
 	}
 	return true

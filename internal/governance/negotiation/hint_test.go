@@ -89,7 +89,7 @@ func TestHintsArePasted(t *testing.T) {
 			}
 			found++
 			if words := pasted(t, command); len(words) < 2 || words[1] != odd {
-				t.Errorf("the id is no word of %q: %q", command, words)
+				t.Errorf("the id is not a word of %q: %q", command, words)
 			}
 		}
 	}

@@ -105,7 +105,7 @@ func (f *fold) sign(e *journal.Entry, seal *journal.Seals) {
 		return
 	}
 	if !slices.ContainsFunc(f.offers, func(o Offered) bool { return o.Hash == s.Hash }) {
-		f.tell(e, false, CodeNotOffered, "nobody had offered %s", s.Hash)
+		f.tell(e, false, CodeNotOffered, "%s had not been offered", s.Hash)
 		return
 	}
 	if c, has := canonjson.Get(e.Body, "context"); has {

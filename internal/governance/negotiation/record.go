@@ -58,7 +58,7 @@ func ParseRecord(raw []byte) (*Record, error) {
 		return nil, fmt.Errorf("the record of the negotiation: %w", err)
 	}
 	if !canonjson.IsObject(raw) {
-		return nil, fmt.Errorf("the record of the negotiation is no JSON object")
+		return nil, fmt.Errorf("the record of the negotiation is not a JSON object")
 	}
 	r := &Record{
 		Raw: raw, ID: member(raw, "id"), Scope: member(raw, "scope"), Subject: member(raw, "subject"),

@@ -262,7 +262,7 @@ func (n *Negotiations) mayKeep(ctx context.Context, key store.Key, hash string) 
 		return err
 	}
 	if got, err := canonjson.HashWhole(doc.Data); err != nil || got != hash {
-		return &ArtifactError{key.Path(), fmt.Sprintf("another artifact lies there already (%s); give this one another id, or amend that one", cmp.Or(got, "unreadable"))}
+		return &ArtifactError{key.Path(), fmt.Sprintf("another artifact exists already (%s); give this one another id, or amend that one", cmp.Or(got, "unreadable"))}
 	}
 	return nil
 }

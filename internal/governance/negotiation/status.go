@@ -53,7 +53,7 @@ func (n *Negotiations) setStatus(ctx context.Context, id string, made []byte, ch
 		old, altered := doc.Data, false
 		r, err := ParseRecord(old)
 		if unfit := err != nil || r.ID == ""; unfit && made == nil {
-			return fmt.Errorf("state.json of %s is no record", id)
+			return fmt.Errorf("state.json of %s is not a record", id)
 		} else if made != nil && (unfit || !sameTerms(r, made)) {
 			old, altered = made, true
 		}

@@ -166,7 +166,7 @@ func (p *place) may(a Act, act string, ev Event, state State, now time.Time) err
 		}
 	} else if !r.Involved(a.By) {
 		return refuse(fmt.Sprintf("the parties are %s; act as one of them, or name a mandate with --mandate", strings.Join(address.Texts(r.Parties), " ")),
-			"%s is no party of %s", a.By, p.id)
+			"%s is not a party of %s", a.By, p.id)
 	}
 	return p.mayKey(a)
 }

@@ -101,9 +101,9 @@ func Explain(code string) string {
 	case NoScope:
 		return "a member has no scope"
 	case NoPrincipal:
-		return "nobody is PRINCIPAL: what is owned needs one"
+		return "there is no PRINCIPAL: ownership needs one"
 	case UnknownInstance:
-		return "commEdges names an id that is no member"
+		return "commEdges names an id that is not a member"
 	}
 	return code
 }

@@ -81,7 +81,7 @@ func Parse(text []byte) (*Org, error) {
 	}
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	if !utf8.Valid(text) {
-		return nil, refused("the text is no UTF-8")
+		return nil, refused("the text is not valid UTF-8")
 	}
 	var root node
 	var err error
@@ -182,7 +182,7 @@ func (s *shaper) wrong(path, format string, args ...any) {
 func (s *shaper) org(root *node) *Org {
 	o := &Org{}
 	if root.kind != mapping {
-		s.wrong("the text", "it is no mapping at its top level, but %s", root.what())
+		s.wrong("the text", "it is not a mapping at its top level, but %s", root.what())
 		return o
 	}
 	s.only(root, "", "scope", "version", "instances", "commEdges")
@@ -208,7 +208,7 @@ func (s *shaper) org(root *node) *Org {
 
 func (s *shaper) member(path string, n *node) (m Member, ok bool) {
 	if n.kind != mapping {
-		s.wrong(path, "it is no mapping, but %s", n.what())
+		s.wrong(path, "it is not a mapping, but %s", n.what())
 		return m, false
 	}
 	s.only(n, path, "instance", "role", "scopes", "mandateRights")
@@ -223,7 +223,7 @@ func (s *shaper) member(path string, n *node) (m Member, ok bool) {
 
 func (s *shaper) edge(path string, n *node) (e Edge, ok bool) {
 	if n.kind != mapping {
-		s.wrong(path, "it is no mapping, but %s", n.what())
+		s.wrong(path, "it is not a mapping, but %s", n.what())
 		return e, false
 	}
 	s.only(n, path, "from", "to")
@@ -257,7 +257,7 @@ func (s *shaper) items(n *node, key string, must bool) []node {
 		s.wrong(key, "it is missing")
 		return nil
 	case kid.kind != list:
-		s.wrong(key, "it is no list, but %s", kid.what())
+		s.wrong(key, "it is not a list, but %s", kid.what())
 		return nil
 	}
 	return kid.kids
@@ -300,7 +300,7 @@ func (s *shaper) texts(n *node, path, key string) []string {
 		return []string{s.fit(path, kid)}
 	}
 	if kid.kind != list {
-		s.wrong(path, "it is no list of texts, but %s", kid.what())
+		s.wrong(path, "it is not a list of texts, but %s", kid.what())
 		return nil
 	}
 	all := make([]string, 0, len(kid.kids))
@@ -314,13 +314,13 @@ func (s *shaper) texts(n *node, path, key string) []string {
 func (s *shaper) fit(path string, n *node) string {
 	switch {
 	case n.kind != scalar:
-		s.wrong(path, "it is no text, but %s", n.what())
+		s.wrong(path, "it is not a text, but %s", n.what())
 	case len(n.text) > maxText:
 		s.wrong(path, "the text has %d bytes, at most %d are taken", len(n.text), maxText)
 	case !utf8.ValidString(n.text):
-		s.wrong(path, "the text is no UTF-8")
+		s.wrong(path, "the text is not valid UTF-8")
 	case strings.ContainsFunc(n.text, termsafe.Unsafe):
-		s.wrong(path, "the text holds a control character, or one that nobody sees")
+		s.wrong(path, "the text holds a control character, or an invisible one")
 	default:
 		return n.text
 	}

@@ -57,13 +57,13 @@ func rowsOf(text string) ([]row, error) {
 		r := row{no: no, text: strings.TrimLeft(line, " ")}
 		r.indent = len(line) - len(r.text)
 		if strings.ContainsFunc(line, func(c rune) bool { return c != '\t' && termsafe.Unsafe(c) }) {
-			return nil, r.wrong("it holds a control character, or one that nobody sees")
+			return nil, r.wrong("it holds a control character, or an invisible one")
 		}
 		switch said := strings.TrimLeft(r.text, " \t"); {
 		case said == "" || said[0] == '#':
 			continue
 		case r.text[0] == '\t':
-			return nil, r.wrong("it is indented with a tab; blanks are meant")
+			return nil, r.wrong("it is indented with a tab; use blanks")
 		}
 		rows = append(rows, r)
 	}
@@ -86,7 +86,7 @@ func (r *reader) block(indent, depth int) (node, error) {
 		case l.indent < indent:
 			return n, nil
 		case l.indent > indent:
-			return n, l.wrong("it is indented by %d columns where %d are meant", l.indent, indent)
+			return n, l.wrong("it is indented by %d columns instead of %d", l.indent, indent)
 		case isItem(l.text) != (n.kind == list):
 			if n.kind == mapping {
 				return n, l.wrong("a list and keys stand in one block")

@@ -61,7 +61,7 @@ func enterprise() *Profile {
 func ecosystem() *Profile {
 	return &Profile{
 		ID: "B_ECOSYSTEM", Label: "Ecosystem of organisations", Track: "B", Topology: "peer-federation",
-		Rationale: "Peers without a head: nobody imposes a rule on another, a quorum decides, and evidence stands in for insight.",
+		Rationale: "Peers without a head: no peer imposes a rule on another, a quorum decides, and evidence stands in for insight.",
 		Roles:     roles, Adoption: []string{"ratified", "contractual", "acknowledged"},
 		Precedence: Precedence{Order: []string{publicAuthority, contractual, federated, local}},
 		Disclosure: Choices{
@@ -99,7 +99,7 @@ func government() *Profile {
 func safe() *Profile {
 	return &Profile{
 		ID: "D_SAFE", Label: "Agile train", Track: "D", Topology: "agile-train",
-		Rationale:  "One owner and many streams of work in short cadence; nobody stands between who decides and who works.",
+		Rationale:  "One owner and many streams of work in short cadence; there is no one between the owner and the workers.",
 		Roles:      slices.DeleteFunc(slices.Clone(roles), func(r string) bool { return r == declaration.Mandataire }),
 		Adoption:   declaration.AdoptionModes,
 		Precedence: Precedence{Order: []string{publicAuthority, contractual, federated, local}},

@@ -128,8 +128,8 @@ type Rule struct {
 // Rules are those of each profile.
 var Rules = []Rule{
 	{"precedence", "which of two policies of one tier holds is left to the authority of the scope", "resolvesConflicts"},
-	{"disclosure", "what a view leaves out is decided by who shows it", "producesProjection"},
+	{"disclosure", "the publisher decides what a view leaves out", "producesProjection"},
 	{"recourse", "who is right is decided by people", "adjudicatesDecisions"},
-	{"obligations", "what recurs on an event, or when it is asked for, is due when somebody says so", "schedulesExecutions"},
-	{"jurisdiction", "whether somebody falls under it is not looked up anywhere", "checksMembership"},
+	{"obligations", "what recurs on an event, or on request, is due when an agent says so", "schedulesExecutions"},
+	{"jurisdiction", "membership is not looked up anywhere", "checksMembership"},
 }

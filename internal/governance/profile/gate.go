@@ -94,7 +94,7 @@ func (p *Profile) Gates(step Step) []Gate {
 func (p *Profile) gates() []Gate {
 	words := func(list []string) string { return strings.Join(list, " ") }
 	return []Gate{
-		{"roles", []Step{Open, Stabilise}, "somebody on this bus holds each of: " + words(p.Roles), (*gates).roles},
+		{"roles", []Step{Open, Stabilise}, "an agent on this bus holds each of: " + words(p.Roles), (*gates).roles},
 		{"signers", []Step{Open}, "each required signer holds a role that may sign an artifact of that kind", (*gates).signers},
 		{"adoption", anyOffer, "a policy is adopted as one of: " + words(p.Adoption), (*gates).adoption},
 		{"disclosure", anyOffer, "what is shown is shown as one of: " + words(p.Disclosure.Allowed), (*gates).disclosure},
@@ -105,7 +105,7 @@ func (p *Profile) gates() []Gate {
 		{"jurisdiction", anyOffer, "the reach of a rule is one of: " + words(p.Jurisdiction.Allowed), (*gates).jurisdiction},
 		{"recourse", anyOffer, "a recourse is decided by one of: " + words(p.Recourse.Deciders), (*gates).recourse},
 		{"precedence", anyOffer, "a policy is of one of these tiers, the higher first: " + words(p.Precedence.Order), (*gates).precedence},
-		{"conflict", []Step{Accept, Sign, Stabilise}, "who has a conflict has declared it, and it was put before somebody above", (*gates).conflict},
+		{"conflict", []Step{Accept, Sign, Stabilise}, "an agent with a conflict has declared it, and it was escalated", (*gates).conflict},
 		{"attention", []Step{Sign, Stabilise}, "who signs has attested the present dossier, if that is open to their role", (*gates).attention},
 	}
 }
@@ -124,7 +124,7 @@ func (g *gates) roles() {
 	for _, r := range g.p.Roles {
 		if g.f.Held == nil || !g.f.Held(r) {
 			g.refuse("tutti role AGENT "+r+"   # the user gives a role, in a terminal of their own",
-				"%s asks for a %s, and nobody on this bus is one", g.p.ID, r)
+				"%s asks for a %s, and no agent on this bus is one", g.p.ID, r)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (g *gates) conflict() {
 				"%q was flagged as having a conflict, and has declared nothing", p.Subject)
 		case p.Conflict == declaration.Conflict && (g.f.Escalated == nil || !g.f.Escalated(p.Subject)):
 			g.refuse(g.line("escalate", p.Subject, "--channel decide"),
-				"the conflict of %q (%s) was not put before anybody: a conflict is escalated, not resolved", p.Subject, strings.Join(p.Criteria, ", "))
+				"the conflict of %q (%s) was not escalated: a conflict is escalated, not resolved", p.Subject, strings.Join(p.Criteria, ", "))
 		}
 	}
 }

@@ -70,7 +70,7 @@ var members = []string{"path", "kind", "holder", "sessionId", "agent", "since", 
 func parse(d store.Doc) (*Lease, error) {
 	var v [12][]byte
 	if !canonjson.Valid(d.Data) || !canonjson.Pick(d.Data, members, v[:]) {
-		return nil, errors.New("is no JSON object")
+		return nil, errors.New("is not a JSON object")
 	}
 	text := func(n int) string { s, _ := canonjson.String(v[n]); return s }
 	l := &Lease{
@@ -82,7 +82,7 @@ func parse(d store.Doc) (*Lease, error) {
 	l.Since, okSince = envelope.ParseTime(text(5))
 	l.Until, okUntil = envelope.ParseTime(text(6))
 	if !filepath.IsAbs(l.Path) || filepath.Clean(l.Path) != l.Path || address.Check(string(l.Holder)) != nil || !okSince || !okUntil || d.Key.Name != name(l.Path) {
-		return nil, errors.New("is no lease")
+		return nil, errors.New("is not a reservation")
 	}
 	l.Until = minTime(l.Until, l.Since.Add(Longest)) // nobody keeps a file for good
 	var a [3][]byte

@@ -344,7 +344,7 @@ func (d *Reservations) Release(ctx context.Context, path string, holder address.
 // An UntoldError reports that a lease has ended, and that those concerned could not be told yet.
 type UntoldError struct{ Err error }
 
-func (e *UntoldError) Error() string { return "not everybody is told yet: " + e.Err.Error() }
+func (e *UntoldError) Error() string { return "some have not been notified yet: " + e.Err.Error() }
 
 func (e *UntoldError) Unwrap() error { return e.Err }
 

@@ -54,16 +54,16 @@ func (e *HeldError) Error() string {
 
 // Hint says what to type.
 func (e *HeldError) Hint() string {
-	return fmt.Sprintf("tutti send %s 'may I have it?'; when the lease ends you are told by mail", termsafe.Word(termsafe.Clean(string(e.Lease.Holder))))
+	return fmt.Sprintf("tutti send %s 'may I have it?'; you get mail when it ends", termsafe.Word(termsafe.Clean(string(e.Lease.Holder))))
 }
 
 var (
 	// ErrLong reports a lease that is longer than any may be, or no time at all.
 	ErrLong = fmt.Errorf("a lease lasts from a second to %s", Longest)
 	// ErrMany reports somebody who would have more leases than anybody has.
-	ErrMany = fmt.Errorf("nobody has more than %d leases at a time", MaxHeld)
+	ErrMany = fmt.Errorf("no agent may have more than %d leases at a time", MaxHeld)
 	// ErrWide reports a folder that is more than anybody works on.
-	ErrWide = errors.New("it holds the home folder: nobody works on all of that")
+	ErrWide = errors.New("it holds the home folder: a lease cannot be that wide")
 	// ErrNone reports a path on which there is no lease.
 	ErrNone = errors.New("there is no lease on it")
 )
@@ -144,7 +144,7 @@ func (d *Reservations) check(ctx context.Context, w *Want) error {
 		case len(s.Path) > maxPath:
 			return fmt.Errorf("lease a path of %d bytes: at most %d are taken", len(s.Path), maxPath)
 		case !utf8.ValidString(s.Path):
-			return fmt.Errorf("lease %q: a path that is no UTF-8 cannot be told to others: rename it", s.Path)
+			return fmt.Errorf("lease %q: a path that is not valid UTF-8 cannot be sent to others: rename it", s.Path)
 		case s.Folder && d.tooWide(s.Path):
 			return fmt.Errorf("lease %s: %w", shown(s.Path), ErrWide)
 		}
@@ -233,7 +233,7 @@ func (d *Reservations) inTheWay(ctx context.Context, w *Want, all []*Lease, now 
 }
 
 // errBusy reports that somebody else is at work on the same path.
-var errBusy = errors.New("somebody is taking it")
+var errBusy = errors.New("another agent is taking it")
 
 // parts writes the leases that the holder has not as parts of a take. Those that it wrote it returns also with an error.
 func (d *Reservations) parts(ctx context.Context, w *Want, own []*Lease, p part, now time.Time) (made []*Lease, err error) {

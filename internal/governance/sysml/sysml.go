@@ -133,7 +133,7 @@ func CheckBase(base string, typed bool) error {
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
-		return errors.New("the address of the repository is no URL")
+		return errors.New("the address of the repository is not a URL")
 	case u.Scheme != "https" && !(typed && u.Scheme == "http" && Loopback(u.Hostname())):
 		return fmt.Errorf("the address of the repository begins with %q, and only https is asked", termsafe.Head(termsafe.Clean(u.Scheme), 20)+":")
 	case u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
@@ -225,7 +225,7 @@ func content(ctx context.Context, q *Question, ref *Ref) string {
 	var hash string
 	if err == nil {
 		if hash, err = canonjson.Hash(data); err != nil {
-			err = errors.New("the answer is no JSON")
+			err = errors.New("the answer is not valid JSON")
 		}
 	}
 	switch {

@@ -116,7 +116,7 @@ func TestVerify(t *testing.T) {
 		{"several empty parts", sysml.Question{Envelope: message(t, `{"kind":"sysmlv2","project":"p","commit":"c","apiBase":"","element":"","elementHash":""}`, key), Key: key.Public()}, "invalid-ref:apiBase-empty,element-empty,elementHash-empty"},
 		{"content", sysml.Question{Envelope: good, Key: key.Public(), Content: true, Get: answer(` {"a":[], "b":1.5}`, nil)}, ""},
 		{"other content", sysml.Question{Envelope: good, Key: key.Public(), Content: true, Get: answer(`{"a":[],"b":2}`, nil)}, "content-hash-mismatch"},
-		{"no JSON", sysml.Question{Envelope: good, Key: key.Public(), Content: true, Get: answer(`<html>`, nil)}, "fetch-failed:the answer is no JSON"},
+		{"no JSON", sysml.Question{Envelope: good, Key: key.Public(), Content: true, Get: answer(`<html>`, nil)}, "fetch-failed:the answer is not valid JSON"},
 		{"hostile error", sysml.Question{Envelope: good, Key: key.Public(), Content: true, Get: answer("", errors.New("a\x1b[31m"+strings.Repeat("x", 9999)))}, "fetch-failed:a[31m" + strings.Repeat("x", 495)},
 		{"content of a stranger is not asked for", sysml.Question{Envelope: good, Key: other.Public(), Content: true, Get: nil}, "signature-failed"},
 	} {
@@ -142,7 +142,7 @@ func FuzzEnvelope(f *testing.F) {
 			t.Errorf("%q holds", raw)
 		}
 		if !canonjson.Valid(r.JSON()) {
-			t.Errorf("%q: the answer %q is no JSON", raw, r.JSON())
+			t.Errorf("%q: the answer %q is not valid JSON", raw, r.JSON())
 		}
 		if r.Ref != nil {
 			if at, err := r.Ref.URL("https://m.example/api"); err == nil && !strings.HasPrefix(at, "https://m.example/api/projects/") {

@@ -44,7 +44,7 @@ func (c *Client) Get(ctx context.Context, at string) ([]byte, error) {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
 	if err != nil {
-		return nil, errors.New("the address is no URL")
+		return nil, errors.New("the address is not a URL")
 	}
 	if at := request.URL; at.Scheme != "https" && !(c.Loopback && at.Scheme == "http" && sysml.Loopback(at.Hostname())) {
 		return nil, errors.New("only https is asked")

@@ -133,7 +133,7 @@ func (d *Deliverer) headless(ctx context.Context, s *presence.Session, l *Line, 
 	args, known := runs[host]
 	kind, ok := driver.Kind(host)
 	if !known || !ok {
-		return fmt.Errorf("%w: nobody knows how a %q is run without a screen", ErrNoWay, host)
+		return fmt.Errorf("%w: no known command runs a %q without a screen", ErrNoWay, host)
 	}
 	look := d.Look
 	if look == nil {

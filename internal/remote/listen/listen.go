@@ -25,14 +25,15 @@ func (e *ExposedError) Error() string { return e.Host + " can be reached from ot
 
 // Hint says what to type, and what that means.
 func (e *ExposedError) Hint() string {
-	return "--exposed says that you want that: whoever reaches this machine can then try; only what is signed by agents registered here is " +
-		"taken, and without --tls-cert all of it travels in clear text. A tunnel of ssh needs neither"
+	return "--exposed confirms that you want this: anyone who can reach this machine can then try; only messages signed by " +
+		"agents registered here are taken, and without --tls-cert all of it travels in clear text. A tunnel of ssh needs " +
+		"neither"
 }
 
 // Listen opens an address. An *ExposedError means that it was refused.
 func Listen(a Address) (net.Listener, error) {
 	if a.Port < 0 || a.Port > 65535 {
-		return nil, fmt.Errorf("port %d: a number from 0 to 65535 is meant", a.Port)
+		return nil, fmt.Errorf("port %d: must be between 0 and 65535", a.Port)
 	}
 	host := a.Host
 	if host == "localhost" {
@@ -40,7 +41,7 @@ func Listen(a Address) (net.Listener, error) {
 	}
 	ip := net.ParseIP(host)
 	if ip == nil {
-		return nil, fmt.Errorf("host %q: an IP address or localhost is meant", a.Host)
+		return nil, fmt.Errorf("host %q: must be an IP address or localhost", a.Host)
 	}
 	if !ip.IsLoopback() && !a.Exposed {
 		return nil, &ExposedError{Host: host}

@@ -116,7 +116,7 @@ func list(all [][]byte) []byte {
 const Variable = "H2A_MIRROR_ENROLLED_KEYS"
 
 // ErrEnrolled reports a list of enrolled keys that is none.
-var ErrEnrolled = errors.New(`no list of enrolled keys: a JSON array is meant of keys in PEM form, or of {"instance":"HOST:LABEL:ID","key":"PEM"}`)
+var ErrEnrolled = errors.New(`not a list of enrolled keys: must be a JSON array of keys in PEM form, or of {"instance":"HOST:LABEL:ID","key":"PEM"}`)
 
 // ParseEnrolled reads the list of enrolled keys: a JSON array, of keys in PEM form, or of objects that also say for whom.
 func ParseEnrolled(text []byte) ([]Enrolled, error) {
@@ -151,7 +151,7 @@ func ParseEnrolled(text []byte) ([]Enrolled, error) {
 func ParseVariable(text string) ([]Enrolled, error) {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s is no base64: %w", Variable, ErrEnrolled)
+		return nil, fmt.Errorf("%s is not valid base64: %w", Variable, ErrEnrolled)
 	}
 	return ParseEnrolled(raw)
 }

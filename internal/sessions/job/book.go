@@ -141,7 +141,7 @@ func CheckID(id string) error {
 		ok = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
 	}
 	if !ok {
-		return fmt.Errorf("%.80q is no id of a job", id)
+		return fmt.Errorf("%.80q is not a job id", id)
 	}
 	return nil
 }

@@ -68,14 +68,14 @@ func BrokerOf(workspace string, env func(string) string) (Broker, error) {
 		return Broker{}, err
 	}
 	if strings.ContainsFunc(b.Host, func(r rune) bool { return !isHost(r) }) {
-		return Broker{}, fmt.Errorf("MQTT_BROKER is %.100q: the name or address of a machine is wanted, without a scheme or a port", b.Host)
+		return Broker{}, fmt.Errorf("MQTT_BROKER is %.100q: must be the name or address of a machine, without a scheme or a port", b.Host)
 	}
 	switch tls := strings.ToLower(of["MQTT_TLS"]); tls {
 	case "", "0", "false", "no", "off":
 	case "1", "true", "yes", "on":
 		b.TLS = true
 	default:
-		return Broker{}, fmt.Errorf("MQTT_TLS is %.40q: true or false is wanted", tls)
+		return Broker{}, fmt.Errorf("MQTT_TLS is %.40q: must be true or false", tls)
 	}
 	for _, key := range brokerFiles {
 		if of[key] != "" && !b.TLS {
@@ -89,7 +89,7 @@ func BrokerOf(workspace string, env func(string) string) (Broker, error) {
 	if p := of["MQTT_PORT"]; p != "" {
 		n, err := strconv.Atoi(p)
 		if err != nil || n < 1 || n > 65535 {
-			return Broker{}, fmt.Errorf("MQTT_PORT is %.40q: a number from 1 to 65535 is wanted", p)
+			return Broker{}, fmt.Errorf("MQTT_PORT is %.40q: must be between 1 and 65535", p)
 		}
 		b.Port = n
 	}

@@ -276,7 +276,7 @@ func (b *Book) Judge(ctx context.Context, id string, v Verdict, by string, perso
 			again = true
 			return nil
 		case j.Verdict != "":
-			return &StateError{id, fmt.Sprintf("it was %s by %s", j.Verdict, cmp.Or(j.VerdictBy, "somebody"))}
+			return &StateError{id, fmt.Sprintf("it was %s by %s", j.Verdict, cmp.Or(j.VerdictBy, "an unknown agent"))}
 		case j.Status != StatusCompleted:
 			return &StateError{id, fmt.Sprintf("it does not claim to be completed: it is %s", j.Status)}
 		case !person && by != j.Submitter:

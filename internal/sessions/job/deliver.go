@@ -94,9 +94,9 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 		case j.Status.Over() || j.Handed == handed+turn || session == "":
 			return errDone
 		case j.Handed == "" && j.Status != StatusPending:
-			return &StateError{id, "it is worked on already, by " + cmp.Or(j.ClaimedBy, "somebody")}
+			return &StateError{id, "it is worked on already, by " + cmp.Or(j.ClaimedBy, "another agent")}
 		case j.Handed == handing+turn:
-			return &StateError{id, fmt.Sprintf("it may have been typed into %s already, or not: whoever typed was ended meanwhile", session)}
+			return &StateError{id, fmt.Sprintf("it may have been typed into %s already, or not: the typing process was ended meanwhile", session)}
 		}
 		if err := b.vouched(j, false); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (b *Book) brief(j *Job, prompt string) string {
 		t.WriteString("\nDo it, and report as before.\n")
 		return t.String()
 	default:
-		fmt.Fprintf(&t, "Job %s. Whoever gave it to you follows it by what you report. Run these yourself, as the work goes on:\n\n", j.ID)
+		fmt.Fprintf(&t, "Job %s. Its submitter follows it by what you report. Run these yourself, as the work goes on:\n\n", j.ID)
 		t.WriteString(command("publish", " started"))
 		t.WriteString(command("publish", " progress 'WHAT IS DONE'"))
 		t.WriteString(command("publish", " completed 'WHAT CAME OUT'"))
@@ -264,7 +264,7 @@ func (b *Book) brief(j *Job, prompt string) string {
 		}
 		t.WriteString("Reports hold no keys and no absolute paths.\n")
 		if j.Type == Discuss {
-			t.WriteString("An answer is wanted, in the report \"completed\". Change no files.\n")
+			t.WriteString("Give your answer in the report \"completed\". Change no files.\n")
 		}
 	}
 	if len(j.Artifacts) > 0 {

@@ -89,7 +89,7 @@ type Draft struct {
 func (d *Draft) check() error {
 	switch {
 	case !slices.Contains(Kinds(), string(d.Kind)):
-		return fmt.Errorf("%q is no event; there are %s", d.Kind, strings.Join(Kinds(), ", "))
+		return fmt.Errorf("%q is not an event; use %s", d.Kind, strings.Join(Kinds(), ", "))
 	case len(d.Data) > MaxData:
 		return fmt.Errorf("data of %d bytes; at most %d are taken", len(d.Data), MaxData)
 	case d.Data == nil:
@@ -99,7 +99,7 @@ func (d *Draft) check() error {
 		return fmt.Errorf("data: %w", err)
 	}
 	if !canonjson.IsObject(d.Data) {
-		return errors.New("data is no JSON object")
+		return errors.New("data is not a JSON object")
 	}
 	if _, has := canonjson.Get(d.Data, sigMember); has {
 		return fmt.Errorf("data has a member %s, which is the signature's", sigMember)
@@ -162,7 +162,7 @@ func parseEvent(raw []byte, id string) (*Event, error) {
 		return nil, fmt.Errorf("seq is %.40s, no whole number from 1 on", orNone(v[1]))
 	}
 	if v[6] != nil && !canonjson.IsObject(v[6]) && !canonjson.IsNull(v[6]) {
-		return nil, errors.New("data is no object")
+		return nil, errors.New("data is not an object")
 	}
 	e := &Event{Seq: seq, Job: id, Kind: Kind(kind), Raw: raw}
 	e.Timestamp, _ = canonjson.String(v[4])

@@ -48,7 +48,7 @@ func (o *Order) check() error {
 	case o.names() > maxNames:
 		return fmt.Errorf("its names have %d bytes in all; at most %d are taken", o.names(), maxNames)
 	case o.Type != Single && o.Type != Loop && o.Type != Discuss:
-		return fmt.Errorf("%q is no type of a job; there are %s and %s", o.Type, Loop, Discuss)
+		return fmt.Errorf("%q is not a job type; use %s or %s", o.Type, Loop, Discuss)
 	case o.Type == Loop && o.Reviewer == "":
 		return errors.New("a loop needs a reviewer")
 	case o.Type != Loop && (o.Reviewer != "" || o.ReviewerSession != ""):
@@ -56,7 +56,7 @@ func (o *Order) check() error {
 	}
 	for _, s := range []string{o.Session, o.ReviewerSession} {
 		if name, ok := strings.CutPrefix(s, "tmux:"); s != "" && (!ok || name == "") {
-			return fmt.Errorf("%q is no session; it is written tmux:%s", s, cmp.Or(strings.TrimPrefix(s, "tmux:"), "NAME"))
+			return fmt.Errorf("%q is not a session; write it as tmux:%s", s, cmp.Or(strings.TrimPrefix(s, "tmux:"), "NAME"))
 		}
 	}
 	return nil

@@ -221,7 +221,7 @@ func (j *Job) Topic() string { return j.TopicPrefix + "/events" }
 func (j *Job) CheckTopic() error {
 	p := j.TopicPrefix
 	if len(p) > 200 || strings.HasPrefix(p, "$") || strings.ContainsAny(p, "#+\x00\n") || !strings.HasSuffix(p, "/jobs/"+j.ID) {
-		return &DamagedError{j.ID + ".json", fmt.Sprintf("topic_prefix %.80q does not end in /jobs/%s, and no broker is told", p, j.ID)}
+		return &DamagedError{j.ID + ".json", fmt.Sprintf("topic_prefix %.80q does not end in /jobs/%s, so the broker gets nothing", p, j.ID)}
 	}
 	return nil
 }

@@ -86,7 +86,7 @@ func ours(i *registry.Intent) bool {
 }
 
 // errTaken reports a row that somebody else has changed meanwhile: what was decided about it does not hold any more.
-var errTaken = errors.New("somebody else is at work on it")
+var errTaken = errors.New("another process is at work on it")
 
 // start starts the program. What it returns as an error is that nothing runs.
 func (b *begin) start(ctx context.Context) error {

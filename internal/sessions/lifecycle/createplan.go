@@ -83,7 +83,7 @@ func (c *creation) kind() error {
 	case name == "":
 		return &Error{Kind: Refused, Session: c.q.Name, Text: "it is not said which agent program is to be started", Next: "--agent " + strings.Join(kindNames(), "|")}
 	case !ok:
-		return &Error{Kind: Refused, Session: c.q.Name, Text: fmt.Sprintf("%.100q is no agent program that is known", name), Next: "--agent " + strings.Join(kindNames(), "|")}
+		return &Error{Kind: Refused, Session: c.q.Name, Text: fmt.Sprintf("%.100q is not a known agent CLI", name), Next: "--agent " + strings.Join(kindNames(), "|")}
 	}
 	c.b = &begin{m: c.m, verb: VerbCreate, kind: d}
 	if (c.q.Prompt != "" || c.q.Typed) && d.Life.Screen == nil {
@@ -120,7 +120,7 @@ func (c *creation) dir(ctx context.Context) (string, error) {
 	if err == nil {
 		var info os.FileInfo
 		if info, err = os.Stat(real); err == nil && !info.IsDir() {
-			err = &fs.PathError{Op: "open", Path: real, Err: errors.New("it is no folder")}
+			err = &fs.PathError{Op: "open", Path: real, Err: errors.New("it is not a folder")}
 		}
 	}
 	if err != nil {

@@ -61,7 +61,7 @@ func (m *Manager) settleBegin(ctx context.Context, r *registry.Row) (registry.Ro
 		s = observe.Observation{State: observe.Absent} // who begins a session gives it an owner: this one is of somebody else
 	}
 	if s.State == observe.Unknown {
-		return *r, &Error{Kind: Unclear, Session: r.Name, Text: r.Intent.Verb + " was cut off, and tmux does not say what came of it", Err: s.Err}
+		return *r, &Error{Kind: Unclear, Session: r.Name, Text: r.Intent.Verb + " was cut off, and tmux does not say whether it succeeded", Err: s.Err}
 	}
 	begun := s.State == observe.Alive || s.State == observe.Other && !s.Foreign
 	instance, screen := "", ""

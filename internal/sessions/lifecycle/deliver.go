@@ -56,7 +56,7 @@ func typable(name, text string) error {
 	case strings.TrimSpace(text) == "":
 		return &Error{Kind: Refused, Session: name, Text: "there is nothing to type"}
 	case tmux.Clean(text) != text:
-		return &Error{Kind: Refused, Session: name, Text: "the text has control characters in it, or is no UTF-8: to a terminal they are keys"}
+		return &Error{Kind: Refused, Session: name, Text: "the text has control characters in it, or is not valid UTF-8: to a terminal they are keys"}
 	case len(text) > tmux.MaxPaste:
 		return &Error{Kind: Refused, Session: name, Text: fmt.Sprintf("the text has %d bytes, and %d are the limit", len(text), tmux.MaxPaste)}
 	}

@@ -142,7 +142,7 @@ func TestDeliverWaits(t *testing.T) {
 		keys, told string
 	}{
 		"types,trust": {"", "whether this folder is trusted"},
-		"types":       {"half a sen", "somebody has begun to type"},
+		"types":       {"half a sen", "a person has begun to type"},
 	} {
 		t.Run(modes, func(t *testing.T) {
 			t.Parallel()
@@ -248,7 +248,7 @@ func TestDeliverTellsOnce(t *testing.T) {
 	r.tmux("send-keys", "-t", "=api:", "-l", "mine")
 	err = m.DeliverWithin(t.Context(), "api", "hello", 2*time.Second)
 	r.wants(err, Refused, "its prompt was not given within 2s")
-	if len(told) != 1 || !strings.Contains(told[0], "somebody has begun to type") {
+	if len(told) != 1 || !strings.Contains(told[0], "a person has begun to type") {
 		t.Errorf("it was told %q", told)
 	}
 }

@@ -285,7 +285,7 @@ func (b *begin) state() string {
 	case b.seen.Note != "":
 		return b.seen.Note
 	case b.seen.Typed != "":
-		return "somebody has begun to type"
+		return "a person has begun to type"
 	case b.seen.Doing == driver.Unknown:
 		return "it cannot be seen what it does"
 	}

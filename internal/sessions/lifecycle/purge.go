@@ -165,11 +165,11 @@ func (s *stopping) unfit(d *atomicfile.Dir, want *driver.Artefact, name, id stri
 	case kind == unix.S_IFLNK:
 		return "it is a link"
 	case want.Folder && kind != unix.S_IFDIR:
-		return "it is no folder"
+		return "it is not a folder"
 	case !want.Folder && kind != unix.S_IFREG:
-		return "it is no file"
+		return "it is not a file"
 	case info.UID != uint32(os.Getuid()):
-		return "it belongs to somebody else"
+		return "it belongs to another user"
 	case !want.Check:
 		return ""
 	}

@@ -180,7 +180,7 @@ func (m *Manager) goesOn(ctx context.Context, q ResumeRequest, r registry.Row, s
 
 // atWork says that somebody else has changed a row meanwhile.
 func atWork(name string) error {
-	return &Error{Kind: Busy, Session: name, Text: "somebody else has just begun or changed it", Next: "tutti session status " + name}
+	return &Error{Kind: Busy, Session: name, Text: "another process has just begun or changed it", Next: "tutti session status " + name}
 }
 
 // endWord is how a row has ended.

@@ -136,7 +136,7 @@ func TestResumeFinds(t *testing.T) {
 		}, kind: Nothing, part: "no conversation"},
 		"its hooks told":      {said: []string{one, two}, heard: two, row: func(row *registry.Row) { setProven(row, "claude", one, OpenFile) }, want: two, found: foundHeard},
 		"of one that is gone": {said: []string{one}, heard: two, row: func(row *registry.Row) { setProven(row, "claude", one, OpenFile) }, want: one, found: foundRow},
-		"no id":               {q: ResumeRequest{Conversation: "--help"}, kind: Refused, part: "is no conversation"},
+		"no id":               {q: ResumeRequest{Conversation: "--help"}, kind: Refused, part: "is not a conversation"},
 		"purged": {row: func(row *registry.Row) {
 			row.Status, row.Mode, row.Resumable = registry.Terminated, "purge", registry.No
 		}, kind: Nothing, part: "deleted"},

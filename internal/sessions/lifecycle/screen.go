@@ -92,7 +92,7 @@ func reach(ctx context.Context, r *registry.Row) (observe.Observation, error) {
 	case sight.State == observe.Alive, sight.State == observe.Dead, sight.State == observe.Other && !sight.Foreign:
 		return sight, nil
 	case sight.State == observe.Other:
-		return sight, &Error{Kind: NotTheOne, Session: r.Name, Text: "the session of that name on tmux server " + r.ServerName() + " belongs to somebody else", Next: "tutti session status " + r.Name}
+		return sight, &Error{Kind: NotTheOne, Session: r.Name, Text: "the session of that name on tmux server " + r.ServerName() + " has another owner", Next: "tutti session status " + r.Name}
 	case sight.State == observe.Absent:
 		next := "tutti session resume " + r.Name
 		if r.Resumable == registry.No {

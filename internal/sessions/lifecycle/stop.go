@@ -147,7 +147,7 @@ func (s *stopping) run(ctx context.Context) (err error) {
 }
 
 // errBusy reports that somebody else was faster.
-var errBusy = errors.New("somebody else is at it")
+var errBusy = errors.New("another process is at it")
 
 // once waits for its turn and stops the session.
 func (s *stopping) once(ctx context.Context) error {

@@ -19,7 +19,7 @@ import (
 func (m *Manager) which(ctx context.Context, q ResumeRequest, r *registry.Row, d *driver.Driver, done *Resumed) (string, error) {
 	if q.Conversation != "" {
 		if !d.Life.IsID(q.Conversation) {
-			return "", &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("%.100q is no conversation of %s", q.Conversation, d.Title)}
+			return "", &Error{Kind: Refused, Session: r.Name, Text: fmt.Sprintf("%.100q is not a conversation of %s", q.Conversation, d.Title)}
 		}
 		if !q.Force && !m.there(d, r.Pane.Cwd, q.Conversation) {
 			done.Candidates, _ = m.candidates(ctx, d, r.Pane.Cwd) // those that there are, as a help

@@ -20,7 +20,7 @@ var Drifts = [...]struct{ Letter, Means string }{
 	{"E", "another program is in front than the agent's"},
 	{"F", "the program works in another folder"},
 	{"G", "the row says ended, and the session, or a program of it, lives"},
-	{"H", "the session of that name belongs to somebody else"},
+	{"H", "the session of that name has another owner"},
 	{"?", "tmux did not answer: nothing is known"},
 }
 

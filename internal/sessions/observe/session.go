@@ -99,7 +99,7 @@ func RememberedProcess(r *registry.Row) (id proc.ID, sure bool) {
 }
 
 // Unreachable says of a tmux server why nothing is known of its sessions.
-const Unreachable = "runs and cannot be reached: its socket was removed, or lies in another folder (TMUX_TMPDIR)"
+const Unreachable = "runs and cannot be reached: its socket was removed, or is in another folder (TMUX_TMPDIR)"
 
 // Variable is in the environment of everything that runs in a session. Its value is the owner of the session.
 const Variable = "TUTTI_SESSION"

@@ -49,14 +49,14 @@ func (r *Row) Check() error {
 		null := canonjson.IsNull(m.Raw)
 		switch {
 		case m.Name == "pane":
-			return bad("its pane is no mapping")
+			return bad("its pane is not a mapping")
 		case m.Name == "tmux_server" && !null, m.Name == "role" && !null:
-			return bad("its %s is no word", m.Name)
+			return bad("its %s is not a word", m.Name)
 		}
 	}
 	for _, m := range r.Pane.blank {
 		if m.Name == "pid" && !canonjson.IsNull(m.Raw) && r.Pane.PID == 0 && string(m.Raw) != "0" {
-			return bad("its pane.pid is no process id")
+			return bad("its pane.pid is not a process id")
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func FuzzParse(f *testing.F) {
 		r, _, err := Parse(raw)
 		if !canonjson.Valid(raw) {
 			if err == nil {
-				t.Fatalf("%q is no JSON and was read as %s", raw, r.JSON())
+				t.Fatalf("%q is not valid JSON and was read as %s", raw, r.JSON())
 			}
 			return
 		}

@@ -19,7 +19,7 @@ type object struct {
 // is an *InvalidError; the row then holds what could be read, for messages.
 func Parse(raw []byte) (r Row, remarks []string, err error) {
 	if !canonjson.IsObject(raw) || !canonjson.Valid(raw) {
-		return r, nil, &InvalidError{Reason: "it is no mapping"}
+		return r, nil, &InvalidError{Reason: "it is not a mapping"}
 	}
 	for _, name := range r.read(r.fields(), canonjson.Compact(raw)) {
 		remarks = append(remarks, name+" cannot be understood")

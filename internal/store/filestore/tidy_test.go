@@ -171,7 +171,7 @@ func TestTidyLeavesWhatIsUnfit(t *testing.T) {
 	}
 	done, unfit := tidyAll(t, s, false)
 	slices.Sort(unfit)
-	if len(done) != 1 || done[0].Docs != 1 || len(unfit) != 3 || unfit[0] != "bad.json: is no JSON" {
+	if len(done) != 1 || done[0].Docs != 1 || len(unfit) != 3 || unfit[0] != "bad.json: is not valid JSON" {
 		t.Errorf("got %+v, %q, want one document, and bad, link and trap named", done, unfit)
 	}
 	for _, name := range []string{"o/bad.json", "o/link.json", "trap"} {

@@ -29,7 +29,7 @@ func listing(made *int) *store.Projection {
 		var key, text string
 		n, err := fmt.Sscanf(string(data), `{"order":%d,"key":%q,"text":%q}`, &order, &key, &text)
 		if err != nil || n != 3 || !bytes.HasSuffix(data, []byte("}")) {
-			return nil, 0, nil, fmt.Errorf("is no message")
+			return nil, 0, nil, fmt.Errorf("is not a message")
 		}
 		return []string{key, "any"}, order, []byte(text + stored.Format(time.RFC3339Nano)), nil
 	}}

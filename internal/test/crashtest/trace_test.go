@@ -25,7 +25,7 @@ func (e event) String() string {
 func (e event) str(i int) string {
 	s, err := strconv.Unquote(e.args[i])
 	if err != nil {
-		panic(fmt.Sprintf("%v: argument %d is no string: %v", e, i, err))
+		panic(fmt.Sprintf("%v: argument %d is not a string: %v", e, i, err))
 	}
 	return s
 }
@@ -37,7 +37,7 @@ func (e event) num(i int) int {
 	}
 	n, err := strconv.Atoi(e.args[i])
 	if err != nil {
-		panic(fmt.Sprintf("%v: argument %d is no number", e, i))
+		panic(fmt.Sprintf("%v: argument %d is not a number", e, i))
 	}
 	return n
 }

@@ -55,7 +55,7 @@ func clock(t *testing.T, text string) time.Time {
 	t.Helper()
 	now, ok := envelope.ParseTime(text)
 	if !ok {
-		t.Fatalf("%q is no time", text)
+		t.Fatalf("%q is not a time", text)
 	}
 	return now
 }

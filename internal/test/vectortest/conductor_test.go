@@ -71,7 +71,7 @@ func claimLog(t *testing.T, lines []json.RawMessage) (*conductor.Service, *memst
 	s := memstore.New(memstore.Options{Now: func() time.Time { return elected }})
 	for _, l := range lines {
 		var text string
-		if json.Unmarshal(l, &text) != nil { // a line that is no JSON stands there as a string
+		if json.Unmarshal(l, &text) != nil { // a line that is not valid JSON stands there as a string
 			text = string(l)
 		}
 		if err := s.PlantLine(store.Key{Kind: store.ConductorClaims}, []byte(text)); err != nil {

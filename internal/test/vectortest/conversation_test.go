@@ -221,7 +221,7 @@ func stamp(t *testing.T, s string) time.Time {
 	t.Helper()
 	at, ok := protocol.ParseTime(s)
 	if !ok {
-		t.Fatalf("%q is no time", s)
+		t.Fatalf("%q is not a time", s)
 	}
 	return at
 }

@@ -83,7 +83,7 @@ func layHalt(t *testing.T, fs string) {
 	case isFile:
 		text, ok := canonjson.String([]byte(`"` + quoted)) // spelled with the escapes of JSON
 		if !ok {
-			t.Fatalf("%s: the content is no JSON string", fs)
+			t.Fatalf("%s: the content is not valid JSON string", fs)
 		}
 		err = os.WriteFile(path, []byte(text), 0o600)
 	case fs == "regular file, 0 bytes":

@@ -27,7 +27,7 @@ func sameJSON(t *testing.T, what string, got, want []byte) {
 	t.Helper()
 	g, err := canonjson.Canonical(got)
 	if err != nil {
-		t.Fatalf("%s is no JSON: %v\n%s", what, err, got)
+		t.Fatalf("%s is not valid JSON: %v\n%s", what, err, got)
 	}
 	w, err := canonjson.Canonical(want)
 	if err != nil || string(g) != string(w) {

@@ -200,7 +200,7 @@ func shape(t *testing.T, kind string, fields []string, out string) {
 	switch kind {
 	case "list":
 		if err := json.Unmarshal([]byte(out), &list); err != nil {
-			t.Fatalf("output %q is no list: %v", out, err)
+			t.Fatalf("output %q is not a list: %v", out, err)
 		}
 		if len(list) == 0 || strings.HasPrefix(fields[0], "<") {
 			return
@@ -210,7 +210,7 @@ func shape(t *testing.T, kind string, fields []string, out string) {
 		}
 	case "action", "resource":
 		if err := json.Unmarshal([]byte(out), &object); err != nil {
-			t.Fatalf("output %q is no object: %v", out, err)
+			t.Fatalf("output %q is not an object: %v", out, err)
 		}
 	default:
 		return

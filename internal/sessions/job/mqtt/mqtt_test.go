@@ -321,7 +321,7 @@ func TestGuard(t *testing.T) {
 		{name: "a length without end", in: []byte{0x30, 0xff, 0xff, 0xff, 0xff, 0xff, 1}},
 		{name: "QoS 2", in: []byte{0x34, 5, 0, 1, 't', 0, 7}},
 		{name: "an answer of another size", in: []byte{0x90, 4, 0, 1, 1, 1}},
-		{name: "a large one that is no message", in: []byte{0x90, 0xff, 0xff, 0xff, 0x7f}},
+		{name: "a large one that is not a message", in: []byte{0x90, 0xff, 0xff, 0xff, 0x7f}},
 		{name: "a large one that ends within its topic", in: []byte{0x30, 0xff, 0xff, 0x7f, 0xff, 0xff, 'x'}},
 	} {
 		here, there := net.Pipe()

@@ -114,7 +114,7 @@ func prepare(path string) error {
 		case err != nil:
 			return err
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s is no plain file: move it away, and it is made again from the YAML", path+end)
+			return fmt.Errorf("%s is not a plain file: move it away, and it is made again from the YAML", path+end)
 		case info.Size() > maxDatabase:
 			return fmt.Errorf("%s has %d bytes, and %d are the limit: move it away, and it is made again from the YAML", path+end, info.Size(), maxDatabase)
 		case info.Mode().Perm()&0o077 != 0:
@@ -195,14 +195,14 @@ func (d *database) read(ctx context.Context, doc *document) (*stored, error) {
 
 // put takes a row as it is stored.
 func (s *stored) put(name string, data []byte) {
-	r := storedRow{bad: &registry.InvalidError{Name: name, Reason: "what the database says of it is no JSON"}}
+	r := storedRow{bad: &registry.InvalidError{Name: name, Reason: "its entry in the database is not valid JSON"}}
 	if canonjson.Valid(data) && canonjson.IsObject(data) {
 		r.said = fromJSON(data)
 		r.hash = hashOf(r.said)
 		row, _, err := registry.Parse(data)
 		r.row, r.bad = row, nil
 		if !errors.As(err, &r.bad) && row.Name != name {
-			r.bad = &registry.InvalidError{Name: name, Reason: "in the database it stands under another name"}
+			r.bad = &registry.InvalidError{Name: name, Reason: "in the database it has another name"}
 		}
 	}
 	s.add(name, r)

@@ -103,7 +103,7 @@ func (d *document) read() error {
 		return nil
 	}
 	if seq.Kind != yaml.SequenceNode {
-		return faultAt(seq, "%s is no list", rowsKey)
+		return faultAt(seq, "%s is not a list", rowsKey)
 	}
 	for _, n := range seq.Content {
 		e := &entry{node: n}

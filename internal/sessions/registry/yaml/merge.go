@@ -66,7 +66,7 @@ func (m *merger) both(e *entry, s storedRow) {
 	case s.bad != nil && here == base:
 		m.leave(e, s.bad.Reason)
 	case s.bad != nil:
-		m.problem(name, e.node.Line, false, "what the database says of it cannot be used (%s); the file counts", s.bad.Reason)
+		m.problem(name, e.node.Line, false, "its entry in the database cannot be used (%s); the file counts", s.bad.Reason)
 	case here == base:
 		m.adopt(e, s)
 	case s.row.Role != "" && s.row.Role != e.row.Role:
@@ -147,7 +147,7 @@ func (m *merger) addAll(names []string) {
 			is, err := m.doc.add(rows[i])
 			if err != nil {
 				m.frozen[name], m.unusable[name] = true, err
-				m.problem(name, 0, true, "it stands in the database only, and could not be written into the file: %v", err)
+				m.problem(name, 0, true, "it is in the database only, and could not be written into the file: %v", err)
 				continue
 			}
 			m.doc = is

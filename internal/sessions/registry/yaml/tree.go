@@ -215,7 +215,7 @@ func (r *reader) mapping(n *yaml.Node, depth int, copied bool) (*tree, error) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
-			return nil, faultAt(key, "a key that is no word")
+			return nil, faultAt(key, "a key that is not a word")
 		}
 		if seen[key.Value] {
 			return nil, faultAt(key, "%s stands there a second time", strconv.Quote(key.Value))

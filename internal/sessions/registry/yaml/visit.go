@@ -183,7 +183,7 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 	}
 	if v.place.linked && len(bytes.TrimSpace(v.text)) > 0 && doc.pair < 0 {
 		// A link that came with the work of others could lead to any file of the user's.
-		return fmt.Errorf("%s leads to a file without %s: it is no registry", v.r.path, rowsKey)
+		return fmt.Errorf("%s leads to a file without %s: it is not a registry", v.r.path, rowsKey)
 	}
 	v.r.step("read")
 	stored, err := v.readDatabase(ctx, doc)
