@@ -1,5 +1,5 @@
-// Package app builds one of everything from settings: it knows where the user's files lie, which bus is meant, and how
-// a store is opened. Faces ask it and do not know each other. What the full program alone needs is wired by package full.
+// Package app builds one of everything from settings: it knows the places of the user's files, which bus is used, and how a
+// store is opened. Faces ask it and do not know each other. What the full program alone needs is wired by package full.
 //
 // Everything is made when it is first asked for. [New] reads nothing, so a verb that needs no bus (halt, version) costs
 // none and works where there is none.
@@ -43,7 +43,7 @@ type Settings struct {
 	Original bool
 }
 
-// An App is the assembled program. It is meant for one goroutine until everything it is asked for has been made once.
+// An App is the assembled program. Use it in one goroutine until every part has been made once.
 type App struct {
 	set  Settings
 	root *Root
@@ -69,7 +69,7 @@ func (a *App) In(dir string) *App {
 // errNoHome says that no path of the user can be made.
 var errNoHome = errors.New("no home folder: set HOME to its absolute path")
 
-// Home returns the user's home folder: the one that the halt switch lies in, so that all programs agree on it.
+// Home returns the user's home folder: the one with the halt switch, so that all programs agree on it.
 func (a *App) Home() (string, error) {
 	if a.set.Home == "" {
 		home, ok := strings.CutSuffix(halt.Path(), strings.TrimPrefix(halt.Shown, "~"))

@@ -21,8 +21,8 @@ func (e *TrackedError) Hint() string {
 	return "git rm -r --cached " + QuoteArg(e.Shown) + "   # and put .h2a/ into .gitignore"
 }
 
-// MakeWorld opens the bus that is meant, and makes it when there is none; one that it makes is accepted. A bus that git
-// tracks is a *TrackedError. What could not be remembered of a bus that works without is the remark.
+// MakeWorld opens the selected bus, and makes it when there is none; one that it makes is accepted. A bus that git tracks is a
+// *TrackedError. What could not be remembered of a bus that works without is the remark.
 func (a *App) MakeWorld(ctx context.Context) (w *World, remark, err error) {
 	root, err := a.Root()
 	if err != nil {
@@ -41,8 +41,8 @@ func (a *App) MakeWorld(ctx context.Context) (w *World, remark, err error) {
 	return w, remark, nil
 }
 
-// Join opens the bus for an agent that is connected without anybody having asked for it: as MakeWorld, where there is none. tell
-// is told what a user should know once.
+// Join opens the bus for an agent that connects automatically, as MakeWorld does. tell gets the notices that a user should see
+// once.
 func (a *App) Join(ctx context.Context, tell func(line string)) (*World, error) {
 	root, err := a.Root()
 	if err != nil {
@@ -59,7 +59,7 @@ func (a *App) Join(ctx context.Context, tell func(line string)) (*World, error) 
 	return w, err
 }
 
-// TellPassed tells, once in the life of each, of the buses on the way to the one that is meant.
+// TellPassed reports, once in the life of each, the buses on the way to the selected one.
 func (a *App) TellPassed(tell func(line string)) {
 	for _, p := range a.TellOnce(time.Now()) {
 		tell(p.String() + "; " + p.Hint())

@@ -38,7 +38,7 @@ func (a *App) Facts() *identity.Facts {
 func (a *App) Workplace() identity.Workplace {
 	dir := a.set.Dir
 	if dir == "" {
-		dir, _ = os.Getwd() // a folder that is gone has no path, and nobody is at home there
+		dir, _ = os.Getwd() // a folder that is gone has no path, and no agent is at home there
 	}
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

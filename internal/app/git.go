@@ -13,8 +13,8 @@ import (
 // hold up the user.
 const gitTime = 3 * time.Second
 
-// TrackedByGit tells whether git keeps files of the folder at path, so that they come and go with a repository and
-// whoever can push to it. Without a repository above, or without git, nothing is tracked.
+// TrackedByGit tells whether git keeps files of the folder at path, so that everyone who can push to its repository can change
+// them. Without a repository above, or without git, nothing is tracked.
 func TrackedByGit(ctx context.Context, path string) bool {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func insideWorkTree(dir string) bool {
 	}
 }
 
-// Repository is what git says of a folder: the root commits of its history, and the name of the linked work tree it lies in, "" for the
+// Repository is what git says of a folder: the root commits of its history, and the name of its linked work tree, "" for the
 // main one. ok is false without git, outside of a repository, and where git is too slow.
 func Repository(ctx context.Context, dir string) (roots []string, worktree string, ok bool) {
 	out, ok := askGit(ctx, dir, "rev-list", "--max-parents=0", "HEAD")
@@ -47,7 +47,7 @@ func Repository(ctx context.Context, dir string) (roots []string, worktree strin
 	}
 	out, ok = askGit(ctx, dir, "rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir")
 	dirs := strings.Fields(out)
-	if !ok || len(dirs) != 2 { // a path with a blank in it: nobody is told apart by a guess
+	if !ok || len(dirs) != 2 { // a path with a blank in it: no guess
 		return nil, "", false
 	}
 	if dirs[0] != dirs[1] {

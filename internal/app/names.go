@@ -16,8 +16,8 @@ import (
 //
 //	{"instance":"claude:api:3f2a9c01b7de","name":"api, second pair of hands","at":"2026-03-01T10:04:00.000Z"}
 //
-// A registration is never changed, so the name in it is the first one only; presence has the present name, and ends with
-// the session. What is remembered here is for the next session; until then this user sees it, and nobody else.
+// A registration is never changed, so the name in it is the first one only; presence has the present name, and ends with the
+// session. The name remembered here is for the next session; until then only this user sees it.
 
 // maxNames bounds what is read of the file: some 10,000 agents.
 const maxNames = 1 << 20

@@ -32,7 +32,7 @@ func (s Source) Why() string {
 	return "the default: no --root, no H2A_ROOT, no accepted .h2a above the working directory"
 }
 
-// A Root is the bus that is meant.
+// A Root is the selected bus.
 type Root struct {
 	Path   string // as given by the user; absolute when it was found
 	Source Source
@@ -87,7 +87,7 @@ func IsBus(path string) bool {
 		syscall.Stat(path+"/registry", &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR
 }
 
-// Root returns the bus that is meant. It looks once; nothing is made.
+// Root returns the selected bus. It looks once; nothing is made.
 func (a *App) Root() (*Root, error) {
 	if a.root != nil {
 		return a.root, nil
@@ -110,7 +110,7 @@ func (a *App) Root() (*Root, error) {
 	return r, nil
 }
 
-// defaultRoot lies below the home folder.
+// defaultRoot is below the home folder.
 const defaultRoot = "h2a-workspace/.h2a"
 
 // fromDir puts the nearest accepted bus into r, and those it passed by.

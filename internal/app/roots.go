@@ -25,8 +25,8 @@ import (
 //
 //	accepted 64769 1312034 2026-03-01T10:04:00Z "/srv/api/.h2a"
 //
-// The words are the state, device and inode of the folder, the time, and its real path as a quoted Go string. A "named"
-// record remembers that the user was told of a bus that is not used.
+// The words are the state, device and inode of the folder, the time, and its real path as a quoted Go string. A "named" record
+// remembers that the user was shown a bus that is not used.
 type Roots struct{ Records []Record }
 
 // A Record is one line of the list of roots.
@@ -53,7 +53,7 @@ const (
 	unknown  consent = iota
 	named            // the user has been told of it
 	accepted         // it may be used
-	replaced         // the path was accepted, and another folder lies there now
+	replaced         // the path was accepted, and another folder is there now
 )
 
 // state tells what is known of a folder.
@@ -86,7 +86,7 @@ func (a *App) loadRoots() *Roots {
 	return r
 }
 
-// Roots reads the list. A list that others may write, or that belongs to somebody else, is an error and accepts nothing.
+// Roots reads the list. A list that others may write, or that belongs to another user, is an error and accepts nothing.
 func (a *App) Roots() (*Roots, error) {
 	dir, err := a.StateDir()
 	if err != nil {
@@ -143,8 +143,8 @@ func parseRoots(text string) *Roots {
 	return r
 }
 
-// Accepted returns the records of the buses that may be used, as they are now in the list; whether a folder still is
-// the one that was accepted is told by Still.
+// Accepted returns the records of the buses that may be used, as they are now in the list; Still reports whether a folder still
+// is the one that was accepted.
 func (r *Roots) Accepted() []Record {
 	var out []Record
 	for i, rec := range r.Records {
@@ -219,7 +219,7 @@ func (a *App) TellOnce(now time.Time) []Passed {
 	return tell
 }
 
-// toldSince tells whether the user was told of the folder that replaced an accepted one.
+// toldSince reports whether the user was shown the folder that replaced an accepted one.
 func (r *Roots) toldSince(p Passed) bool {
 	return slices.ContainsFunc(r.Records, func(rec Record) bool { return rec.State == stateNamed && rec.Path == p.Path && rec.ID == p.ID })
 }

@@ -9,8 +9,8 @@ import (
 	"tutti/internal/platform/smallfile"
 )
 
-// ReadState returns the content of a file in [App.StateDir], nothing where there is none. One with more than most bytes, or in whose place
-// lies something else, is an error.
+// ReadState returns the content of a file in [App.StateDir], nothing where there is none. One with more than most bytes, or an
+// entry that is not a file, is an error.
 func (a *App) ReadState(name string, most int64) ([]byte, error) {
 	dir, err := a.StateDir()
 	if err != nil {

@@ -33,8 +33,8 @@ func (e *StrayError) Error() string {
 	return fmt.Sprintf("the bus at %s is not there any more", e.Shown)
 }
 
-// Astray tells whether the bus still lies where it was found: nil, or a *StrayError. A place that cannot be looked at now is no
-// proof of anything.
+// Astray reports whether the bus is still where it was found: nil, or a *StrayError. A place that cannot be looked at now
+// proves nothing.
 func (p OpenedRoot) Astray() error {
 	if p.info == nil {
 		return nil

@@ -15,11 +15,11 @@ import (
 	"tutti/internal/store"
 )
 
-// waitingKinds are those of which something may lie in a bus that waits for somebody.
+// waitingKinds are the kinds of items in a bus that can wait for an agent or user.
 var waitingKinds = [...]store.Kind{store.Escalation, store.Blockage, store.Negotiation, store.Quarantine}
 
-// MayWait tells whether something may lie in a bus, or among the jobs of a workspace ("" for none), that waits for somebody. It looks
-// whether there are such folders: most have none, and what lies in them only the full program can read.
+// MayWait reports whether a bus, or the jobs of a workspace ("" for none), may have items that wait for an agent or user. It
+// looks whether there are such folders: most have none, and only the full program can read their content.
 func MayWait(root, workspace string) bool {
 	for _, k := range waitingKinds {
 		top, _, _ := strings.Cut(k.Spec().Path, "/")

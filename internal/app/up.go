@@ -77,7 +77,7 @@ func upPlace(a *App, root string) (dir, key, real string, err error) {
 	return filepath.Join(state, "up"), hex.EncodeToString(sum[:8]), real, nil
 }
 
-// RunningUp returns what looks after a bus, nil when nothing does, or nobody can tell.
+// RunningUp returns the process that watches a bus, nil when there is none, or that is unknown.
 func RunningUp(a *App, root string) *Up {
 	dir, key, _, err := upPlace(a, root)
 	if err != nil {

@@ -167,7 +167,7 @@ func (w *World) live(ctx context.Context, who address.Instance) (bool, error) {
 	return len(fresh) > 0, err
 }
 
-// PinsPath returns the file of this user's pins. It lies with the user: whoever can write a bus could pin there.
+// PinsPath returns the file of this user's pins. It is kept with the user: on a bus, everyone who can write it could pin.
 func (a *App) PinsPath() (string, error) {
 	dir, err := a.StateDir()
 	return filepath.Join(dir, "pins"), err

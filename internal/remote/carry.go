@@ -68,8 +68,8 @@ type Carriage struct {
 	Why     string
 }
 
-// Round sends what waits and is due. It returns when the next message is due, zero where nothing waits, and what lies in the queue that is
-// no message. The error is that of a halt or of the store.
+// Round sends what waits and is due. It returns when the next message is due, zero where nothing waits, and the entries of the
+// queue that are not messages. The error is that of a halt or of the store.
 func (c *Carrier) Round(ctx context.Context) (next time.Time, bad []error, err error) {
 	if err := c.Halted("carry messages to other machines"); err != nil {
 		return next, nil, err
@@ -109,7 +109,7 @@ type batch struct {
 // sort puts a message to those for the same endpoint. The endpoint is that of now: it may be another than when the message was sent.
 func (c *Carrier) sort(ctx context.Context, q *mailbox.Outgoing, batches map[string]*batch) error {
 	if !c.Ring.Has(q.Envelope.Actor.Instance) {
-		return nil // it is carried by whoever has the key
+		return nil // the holder of the key carries it
 	}
 	reg, err := c.Registry.Registered(ctx, q.To)
 	switch {
@@ -193,7 +193,7 @@ func (c *Carrier) one(ctx context.Context, q *mailbox.Outgoing, b *batch) (why s
 		return c.said(c.end(settled, q, b.url, mailbox.Returned, refused))
 	}
 	before := !q.State.Carrying.IsZero()
-	if !before { // it is on record before: whoever is cut off here knows later that the message may have arrived
+	if !before { // it is on record before: after a crash here it is known that the message may have arrived
 		if err := c.Mail.Note(ctx, q, mailbox.Carrying, c.By, mail.Machine(b.url), c.Now()); err != nil {
 			return err.Error()
 		}
@@ -263,7 +263,7 @@ func (c *Carrier) sealed(ctx context.Context, q *mailbox.Outgoing, url string) (
 	raw := canonjson.Delete(slices.Clone(e.Raw), "signatures")
 	now := c.Now()
 	if made, ok := e.Time(); !ok || made.After(now) || now.Sub(made) > signAgain {
-		// The same bytes for a minute: tries that follow each other are one message to who has taken it.
+		// The same bytes for a minute: consecutive tries are one message to the receiver.
 		raw = canonjson.Set(raw, "createdAt", canonjson.AppendString(nil, envelope.Stamp(now.Truncate(time.Minute))))
 	}
 	if body, err = Seal(raw, e.Actor.Instance, key, url); err != nil {

@@ -48,7 +48,7 @@ func (r Reason) Status() int {
 	return http.StatusBadRequest
 }
 
-// Answer is what a client is told of a reason.
+// Answer is the text for a client about a reason.
 func (r Reason) Answer() listen.Answer { return listen.Reason(r.Status(), string(r)) }
 
 // Fresh judges when something was made, by its own word.

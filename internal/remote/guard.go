@@ -48,19 +48,19 @@ type Guard struct {
 	busy map[string]chan struct{} // names of things, while it is decided what becomes of them
 }
 
-// A Claim is one thing whose fate is being decided. Nobody else decides on it meanwhile.
+// A Claim is one thing whose fate is being decided. No one else decides on it meanwhile.
 type Claim struct {
 	g     *Guard
 	thing Thing
 }
 
-// Name is the name of an envelope as a thing. It is made of the signer, too: nobody can use up the ids of another.
+// Name is the name of an envelope as a thing. It is made of the signer, too, so that no agent can use up the ids of another.
 func Name(signer address.Instance, id string) string {
 	sum := sha256.Sum256([]byte(string(signer.Canonical()) + "\n" + id))
 	return hex.EncodeToString(sum[:20])
 }
 
-// Claim waits until nobody else decides on the thing, and tells whether it was taken before. It has to be ended.
+// Claim waits until no one else decides on the thing, and reports whether it was taken before.
 func (g *Guard) Claim(ctx context.Context, t Thing) (c *Claim, seen bool, err error) {
 	if c, err = g.Hold(ctx, t); err != nil {
 		return nil, false, err
@@ -68,7 +68,7 @@ func (g *Guard) Claim(ctx context.Context, t Thing) (c *Claim, seen bool, err er
 	return c.look(ctx)
 }
 
-// Hold is Claim for who asks the memory later, of many things at once.
+// Hold is Claim for callers that ask the memory later, about many things at once.
 func (g *Guard) Hold(ctx context.Context, t Thing) (*Claim, error) {
 	for other := g.occupy(t.Name); other != nil; other = g.occupy(t.Name) {
 		select {
@@ -80,7 +80,8 @@ func (g *Guard) Hold(ctx context.Context, t Thing) (*Claim, error) {
 	return &Claim{g: g, thing: t}, nil
 }
 
-// TryClaim is Claim for who does not wait: free is false, and there is no claim, while somebody else decides on the thing.
+// TryClaim is Claim for callers that do not wait: free is false, and there is no claim, while another goroutine decides on the
+// thing.
 func (g *Guard) TryClaim(ctx context.Context, t Thing) (c *Claim, seen, free bool, err error) {
 	if g.occupy(t.Name) != nil {
 		return nil, false, false, nil
@@ -89,7 +90,8 @@ func (g *Guard) TryClaim(ctx context.Context, t Thing) (c *Claim, seen, free boo
 	return c, seen, true, err
 }
 
-// occupy takes a name for who decides next; where somebody is at it already, it returns what is closed when that one has ended.
+// occupy takes a name for the next decider; if it is taken already, it returns the channel that is closed when the current one
+// has ended.
 func (g *Guard) occupy(name string) (other <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,7 +105,7 @@ func (g *Guard) occupy(name string) (other <-chan struct{}) {
 	return nil
 }
 
-// look tells whether the thing was taken before. When nobody knows there is no claim.
+// look reports whether the thing was taken before. If that is unknown there is no claim.
 func (c *Claim) look(ctx context.Context) (*Claim, bool, error) {
 	switch err := c.g.Seen(ctx, c.thing)[0]; {
 	case err == nil:
@@ -116,7 +118,7 @@ func (c *Claim) look(ctx context.Context) (*Claim, bool, error) {
 	}
 }
 
-// Take remembers that the thing was taken, durably; false: somebody else has taken it meanwhile, in another process.
+// Take remembers that the thing was taken, durably; false: another process has taken it meanwhile.
 func (c *Claim) Take(ctx context.Context) (bool, error) {
 	err := c.g.Keep(ctx, c.thing)
 	if errors.Is(err, store.ErrExists) {
@@ -142,7 +144,7 @@ const (
 	sweepMost  = 20_000
 )
 
-// KeepSwept sweeps until the context ends. What goes wrong is told, and tried again.
+// KeepSwept sweeps until the context ends. Errors are reported, and it tries again.
 func (g *Guard) KeepSwept(ctx context.Context, now func() time.Time, tell func(line string)) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()

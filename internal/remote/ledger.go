@@ -17,11 +17,11 @@ import (
 	"tutti/internal/store"
 )
 
-// A Ledger is a Memory with a line for each group of things, which costs one sync however many they are. Its pages are logs: each is of
-// what says to be made within the same few minutes, so that a thing is looked for on a few pages alone, whoever has taken it. They bear the
-// minute of the hour, and are written again an hour later.
+// A Ledger is a Memory with a line for each group of things, which costs one sync however many they are. Its pages are logs:
+// each is of what says to be made within the same few minutes, so that a thing is looked for on a few pages alone, no matter
+// which process took it. They bear the minute of the hour, and are written again an hour later.
 //
-// Of two processes that take the same thing at the same moment neither is told of the other.
+// If two processes take the same thing at the same moment, neither learns of the other.
 type Ledger struct {
 	Log interface {
 		store.Log
@@ -62,7 +62,7 @@ type page struct {
 	most  int
 }
 
-// seed makes the hashes of this process its own, so that nobody can choose two names with the same one.
+// seed makes the hashes of this process its own, so that no one can choose two names with the same one.
 var seed = maphash.MakeSeed()
 
 // place says on which page a thing is noted.
@@ -84,7 +84,7 @@ func since(of int64) string {
 	return envelope.Stamp(time.Unix(of*int64(pageLength/time.Second), 0))
 }
 
-// Known looks at what was read of the pages of a thing, unless somebody is reading.
+// Known looks at the read part of the pages of a thing, unless they are just being read.
 func (l *Ledger) Known(t Thing) bool {
 	of, err := place(t)
 	if err != nil || !l.mu.TryLock() {
@@ -140,8 +140,8 @@ func (l *Ledger) page(of int64) *page { return &l.pages[of%int64(hourPages)] }
 // reach is how many pages apart two things can be that are both fresh.
 const reach = int64((MaxAge+MaxSkew)/pageLength) + 1
 
-// around are the pages on which a thing is looked for: whoever makes it anew under its own name, as long as it is fresh, has not made
-// another one.
+// around are the pages on which a thing is looked for: an agent that makes it anew under its own name, as long as it is fresh,
+// has not made another one.
 func around(of int64) (pages [2*reach + 1]int64) {
 	for n := range pages {
 		pages[n] = of - reach + int64(n)

@@ -10,8 +10,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Markers are a Memory with a document for each thing, as programs keep it that we share a bus with. Of two processes that take a thing at
-// the same moment one is told that the other was faster.
+// Markers are a Memory with a document for each thing, as programs keep it that we share a bus with. Of two processes that take
+// a thing at the same moment one learns that the other was faster.
 type Markers struct {
 	Docs store.Docs
 	Kind store.Kind
@@ -27,7 +27,7 @@ func (m *Markers) Seen(ctx context.Context, all ...Thing) []error {
 	errs := make([]error, len(all))
 	for i, t := range all {
 		_, err := m.Docs.Get(ctx, m.key(t.Name))
-		if err == nil || errors.As(err, new(*store.UnfitError)) { // whatever lies under that name, it was not there for nothing
+		if err == nil || errors.As(err, new(*store.UnfitError)) { // whatever is under that name, it was there for a reason
 			errs[i] = ErrTaken
 		} else if !errors.Is(err, store.ErrNotFound) {
 			errs[i] = err

@@ -29,7 +29,7 @@ func (r *Receiver) proven(ctx context.Context, e *envelope.Envelope, own []signa
 		return signature.Public{}, BadSignature, nil
 	}
 	key, ok := Signed(e, own, now.Active)
-	if ok || known { // and for nobody of whom nothing was proven yet
+	if ok || known { // and for agents without any proof yet
 		r.active.put(signer, now.Active)
 	}
 	switch {

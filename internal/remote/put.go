@@ -38,7 +38,7 @@ type round struct {
 	all     []*parcel
 	answers []listen.Answer // as far as they are known
 	there   []int           // which of all lie in a mailbox, and are not yet remembered as taken
-	later   []func()        // what nobody has to wait for
+	later   []func()        // the part that no client waits for
 }
 
 // run puts what was found good into mailboxes, a round after the other. (To begin the next one while this is noted as taken makes smaller
@@ -54,8 +54,8 @@ func (r *Receiver) run(ctx context.Context) {
 	}
 }
 
-// put delivers a group. Where one of it has the whole fail where it must not, nobody knows how far it came, and each of the others is put
-// by itself: what lies there already counts as delivered.
+// put delivers a group. If one message makes the whole group fail unexpectedly, it is unknown how far it came, and each of the
+// others is put by itself: messages already stored count as delivered.
 func (r *Receiver) put(ctx context.Context, all []*parcel) *round {
 	d := &round{all: all, answers: make([]listen.Answer, len(all))}
 	each := make([]int, len(all))
@@ -103,13 +103,14 @@ func (r *Receiver) attempt(ctx context.Context, d *round, some []int) (ok bool) 
 	return true
 }
 
-// finish remembers what was delivered as taken, and answers each by what became of it. It never is taken before it lies in its mailbox:
-// whoever is cut off between the two is answered nothing, and finds on the next try that the very same envelope lies there already, which
-// counts as delivered then. Of one that was not taken its signer gets its share back: it may have been brought by whoever overheard it.
+// finish remembers what was delivered as taken, and answers each with its result. It is never taken before it is in its
+// mailbox: a client that is cut off between the two gets no answer, and finds on the next try that the very same envelope is
+// there already, which counts as delivered then. Of one that was not taken its signer gets its share back: it may have been
+// overheard and replayed.
 func (r *Receiver) finish(ctx context.Context, d *round) {
 	if err := r.keep(context.WithoutCancel(ctx), d); err != nil {
 		for _, i := range d.there {
-			d.answers[i] = r.failed(err) // it lies there, and will count as delivered when it comes again
+			d.answers[i] = r.failed(err) // it is stored, and will count as delivered when it comes again
 		}
 	}
 	for i, p := range d.all {
@@ -269,8 +270,8 @@ func (r *Receiver) noMailbox(ctx context.Context, to address.Instance) error {
 	return &mail.UnknownError{To: to}
 }
 
-// waiting returns which letters were refused because nobody is registered under a full id for which a mailbox is there: one that somebody
-// has put something into. However many they are, it looks once which mailboxes there are.
+// waiting returns which letters were refused because no agent is registered under a full id that has a mailbox: one with a
+// message in it. However many they are, it looks once which mailboxes there are.
 func (r *Receiver) waiting(ctx context.Context, receipts []mail.Receipt) (wait []int) {
 	var there map[string]bool
 	for i := range receipts {

@@ -10,8 +10,8 @@ import (
 	"tutti/internal/remote/listen"
 )
 
-// What one signer may send when nobody says otherwise. A signer that goes on all day at this rate fills 3 GiB, which is noticed; an
-// agent that talks sends a message every few seconds.
+// What one signer may send by default. A signer that goes on all day at this rate fills 3 GiB, which is noticed; an agent that
+// talks sends a message every few seconds.
 const (
 	DefaultRate = 20.0 // a second, in the long run
 
@@ -21,14 +21,14 @@ const (
 	maxSigners = 4096            // of whom it is remembered; they are known agents, and few are at it at a time
 )
 
-// Rates bound what one signer may do, so that an agent that runs wild, or whose key was stolen, hinders nobody but itself. It is asked
-// when a signature was verified: nobody can use up the share of another. It is safe for concurrent use.
+// Rates bound what one signer may do, so that an agent that runs wild, or whose key was stolen, hinders only itself. It is
+// asked when a signature was verified, so no agent can use up the share of another. It is safe for concurrent use.
 type Rates struct {
 	PerSecond float64 // of one signer; 0: DefaultRate
 
 	mu   sync.Mutex // guards what follows
 	all  map[address.Instance]*list.Element
-	idle list.List // of *share, that of who has been silent longest first
+	idle list.List // of *share, longest silent first
 }
 
 // A share is what a signer has left.
@@ -61,8 +61,8 @@ func (r *Rates) Take(signer address.Instance, n int, now time.Time) (wait time.D
 	return 0, true
 }
 
-// Give gives back what Take took, where nothing came of it: whoever has overheard something that is not taken here can bring it as often
-// as it likes, and uses up nobody's share.
+// Give gives back what Take took, if the message was not taken: an eavesdropper can replay a message that is not taken here as
+// often as it likes, and uses up no agent's share.
 func (r *Rates) Give(signer address.Instance, n int) {
 	_, most := r.each()
 	r.mu.Lock()

@@ -1,11 +1,10 @@
 // Package remote carries signed envelopes between buses over HTTP: an endpoint that takes them in, and what sends them there.
 //
-// It promises that what is answered 202 lies in the mailbox of its target, put there as mail of this machine is, survives a power
-// cut, and is not taken a second time by whoever may have overheard it, also not after a restart. What is answered otherwise was not
-// taken, or had been taken before (409 replayed), or may lie there (500); it can be sent again as long as it is fresh, and lies there
-// once. Only agents that are registered here with an active key are believed, each within its rate and within what of it
-// may wait unread in a mailbox. While the halt switch is on nothing
-// is taken.
+// It promises that a message with the answer 202 is in the mailbox of its target, put there as mail of this machine is,
+// survives a power cut, and is not taken a second time by an eavesdropper, also not after a restart. A message with another
+// answer was not taken, or had been taken before (409 replayed), or may be there (500); it can be sent again as long as it is
+// fresh, and is stored once. Only agents that are registered here with an active key are believed, each within its rate and
+// within the number of its messages that may wait unread in a mailbox. While the halt switch is on nothing is taken.
 //
 // What this machine's readers make of a message (pins, policies) is theirs to decide, as for any mail. Nothing here is secret
 // unless the connection is. Presence of agents elsewhere is package mirror, instructions for an agent package drive; both use the
@@ -50,8 +49,8 @@ const (
 	Anybody    Recipients = "any"        // any address; a mailbox is made where there is none
 )
 
-// MirrorKind is the kind of a body that shows sessions (see package mirror). It is no mail, and no mail is that: what was signed for one of
-// the endpoints and overheard is of no use at the other, also where both know the signer.
+// MirrorKind is the kind of a body that shows sessions (see package mirror). It is not mail, and no mail is one: a message that
+// was signed for one of the endpoints and overheard is useless at the other, also where both know the signer.
 const MirrorKind = "mirror.instances"
 
 // A Receiver takes envelopes in.
@@ -232,7 +231,7 @@ func (r *Receiver) tell(line string) {
 	}
 }
 
-// accepted is the answer for an envelope that lies in a mailbox.
+// accepted is the answer for an envelope that is in a mailbox.
 func accepted(to, signer address.Instance) listen.Answer {
 	var o canonjson.Object
 	o.Bool("ok", true)

@@ -60,7 +60,7 @@ func CheckURL(raw string) error {
 	return nil
 }
 
-// Submit sends a body that is signed already. An error means that no answer came, and that nobody knows whether it was taken.
+// Submit sends a body that is signed already. An error means that no answer came, and that it is unknown whether it was taken.
 func (c *Client) Submit(ctx context.Context, to string, body []byte) (Reply, error) {
 	if err := CheckURL(to); err != nil {
 		return Reply{}, err
@@ -128,15 +128,15 @@ func away(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// LeadsAway tells whether an address is that of another machine, as far as it can be seen from itself: none of a loopback, none for all
-// machines of a link, where whoever runs ours may serve it, and none for many.
+// LeadsAway tells whether an address is that of another machine, as far as the address shows: not a loopback, not one for all
+// machines of a link, which the host of ours may serve, and not a multicast.
 func LeadsAway(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsValid() && !a.IsLoopback() && !a.IsUnspecified() && !a.IsLinkLocalUnicast() && !a.IsMulticast()
 }
 
-// Seal signs an envelope for one endpoint. One that nobody has signed yet is bound to it first, by a member of its target that other
-// programs pass over: whoever overhears it can bring it nowhere else. The signatures of others stay.
+// Seal signs an envelope for one endpoint. An unsigned one is bound to it first, by a member of its target that other programs
+// pass over, so that an eavesdropper cannot bring it elsewhere. The signatures of others stay.
 func Seal(raw []byte, by address.Instance, key *signature.Private, endpoint string) ([]byte, error) {
 	target, has := canonjson.Get(raw, "target")
 	list, _ := canonjson.Get(raw, "signatures")

@@ -13,7 +13,7 @@ var claude = Driver{
 	Servers: Servers{
 		Files: []File{
 			{Scope: User, Path: func(p Site) string {
-				// The variable moves the file into the folder that it names; without it the file lies beside the folder.
+				// The variable moves the file into the folder that it names; without it the file is beside the folder.
 				return p.moved("CLAUDE_CONFIG_DIR", "", ".claude.json")
 			}},
 			{Scope: Project, Path: func(p Site) string { return p.dir(".mcp.json") }},
@@ -78,8 +78,8 @@ var claude = Driver{
 	},
 }
 
-// claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, of which no hook tells. There is
-// no sheet before the questions at its start are answered, and one without a status of who does one task without a screen.
+// claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, which no hook reports. There
+// is no sheet before the questions at its start are answered; for a CLI that does one task without a screen it has no status.
 func claudeSheet(raw []byte) (s SelfReport, ok bool) {
 	var v [8][]byte
 	names := []string{"pid", "procStart", "status", "statusUpdatedAt", "sessionId", "cwd", "waitingFor", "kind"}

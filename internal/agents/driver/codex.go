@@ -37,7 +37,7 @@ var codex = Driver{
 		deny: map[Moment]reply{Prompt: block, Use: denyTool, Tool: tell, Ask: denyAsked},
 		Note: "Codex runs no new hook before you trust it. It asks once; codex exec skips untrusted hooks without a message.",
 	},
-	// A skill that lies in both folders is listed twice.
+	// A skill that is in both folders is listed twice.
 	Skills: Skills{Folders: []Folder{
 		{Scope: User, Path: func(p Site) string { return p.home(".agents", "skills") }},
 		{Scope: Project, Path: func(p Site) string { return p.dir(".agents", "skills") }},

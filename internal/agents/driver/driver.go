@@ -35,7 +35,7 @@ type Driver struct {
 // drivers are in the order in which people are shown them. Hermes and Antigravity come last: nothing of them was tried.
 var drivers = [...]*Driver{&claude, &codex, &gemini, &opencode, &agy, &hermes}
 
-// All returns every program, in the order for people. The Drivers are shared: nobody changes one.
+// All returns every program, in the order for people. The Drivers are shared: do not change one.
 func All() []*Driver { return drivers[:] }
 
 // Get returns a program by the name that it has in addresses.
@@ -86,7 +86,7 @@ type Scope uint8
 // The scopes.
 const (
 	User    Scope = iota // all that this user does
-	Project              // work in one folder, whoever does it
+	Project              // work in one folder, by any agent
 	Local                // work in one folder, of this user alone; see [Servers.Local]
 )
 

@@ -12,8 +12,8 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// A Finder says where the conversations of a program lie. Nothing is read here: whoever looks takes files that are no links, and
-// of each no more than [MaxHead].
+// A Finder says where the transcripts of a CLI are. Nothing is read here: callers take files that are not links, and of each no
+// more than [MaxHead].
 type Finder struct {
 	// Roots are folders below which they lie, by preference; nil: there are no files that could be read. Of several, the first
 	// counts that has a file of the form Holds, and the last one counts in any case.
@@ -23,8 +23,8 @@ type Finder struct {
 	// Files are patterns below the root of the files in which conversations of the folder may lie. Others can be among them: what
 	// Read returns has to be compared with the folder.
 	Files func(Site) []string
-	// Read reads the beginning of such a file. It reports false for what is no conversation that its user began, and for one of
-	// which nobody can say where it belongs.
+	// Read reads the beginning of such a file. It reports false for a file that is not a conversation begun by its user, and
+	// for one whose place is unknown.
 	Read func(p Site, name string, head []byte) (Conversation, bool)
 	// Context reads a line of the file of a conversation: how many tokens the model had read with the answer that it is about. It
 	// reports false for a line that does not say. Nil: no line says.
@@ -35,8 +35,8 @@ type Finder struct {
 	List []string
 	// ReadList reads what it prints then.
 	ReadList func(out []byte) []Conversation
-	// Artefacts is what belongs to one conversation and to no other, in files; nil for what is no id. Nil: there is nothing that
-	// could be deleted.
+	// Artefacts is what belongs to one conversation and to no other, in files; nil for a text that is not an id. Nil: there is
+	// nothing that could be deleted.
 	Artefacts func(p Site, id string) []Artefact
 	// Forget are the arguments with which the program itself deletes a conversation for good; nil: it does not.
 	Forget func(id string) []string

@@ -70,7 +70,7 @@ type Hooks struct {
 	// MaxAgain is how many turns in a row a hook can ask for before the program ends that. Zero: it never does, and a hook
 	// that asks each time keeps the agent busy for ever.
 	MaxAgain int
-	// Conversation is the variable in which a hook finds the id of its conversation, "" for none: it stands in the input.
+	// Conversation is the variable in which a hook finds the id of its conversation, "" for none: the input has it.
 	Conversation string
 	// Folder is the variable in which a hook finds the folder that the program was started in, "" for none. The one that the
 	// input names may be where its agent has gone since.
@@ -133,7 +133,7 @@ type Call struct {
 var (
 	// ErrEvent reports an event that is none of those which are of use.
 	ErrEvent = errors.New("unknown event")
-	// ErrInput reports what is no JSON object, or too large.
+	// ErrInput reports an input that is not a JSON object, or too large.
 	ErrInput = errors.New("the input is not a JSON object")
 )
 
@@ -141,7 +141,7 @@ var (
 const keepPrompt = 4096
 
 // Read reads the input of a hook that was called for an event. The event that the input names outranks the one of the command
-// line, which somebody may have copied to another event.
+// line, which a user may have copied to another event.
 func (h *Hooks) Read(event string, input []byte) (Call, error) {
 	var v [11][]byte
 	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id", "notification_type", "tool_name"}
@@ -221,7 +221,8 @@ func (h *Hooks) GoOn(e Event, text string) (a Answer, ok bool) {
 }
 
 // Deny makes the answer that stops the agent at an event: the tool does not run, the prompt is not answered, or the turn ends.
-// Where the event can only tell the model so, the answer is Told. Where it cannot do that either the answer is empty, and ok false.
+// Where the event can only inform the model, it returns Told. Where it cannot do that either the answer is empty, and ok
+// false.
 func (h *Hooks) Deny(e Event, why string) (a Answer, ok bool) { return h.deny[e.Moment].to(e, why) }
 
 // Rouse makes the answer with which a command that waits in the background wakes its agent, with a text for the model.

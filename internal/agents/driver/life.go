@@ -74,7 +74,7 @@ type Seen struct {
 	Rule string
 }
 
-// Free tells whether a line can be typed: it is idle for certain, asks nothing, and nobody has begun to type.
+// Free reports whether a line can be typed: it is idle for certain, asks nothing, and no one has begun to type.
 func (s Seen) Free() bool {
 	return s.Doing == Idle && s.Prompt && s.Typed == "" && s.Dialog == "" && !s.Guess
 }
@@ -122,7 +122,7 @@ func (l *Life) Skipping(args []string) (found []string) {
 	return found
 }
 
-// skips tells whether an argument, or it and the next one, is one of those that are meant.
+// skips reports whether to skip an argument, or it and the next one.
 func skips(skip, arg, next string) bool {
 	flag, value, valued := strings.Cut(skip, "=")
 	if !valued {
@@ -147,7 +147,8 @@ func (l *Life) Start(b Begin) []string {
 	return append(args, b.Args...)
 }
 
-// Resume makes the arguments that go on with a conversation; they are nil for what is no id, and where the program cannot.
+// Resume makes the arguments that go on with a conversation; they are nil for a text that is not an id, and where the program
+// cannot.
 func (l *Life) Resume(id string, b Begin) []string {
 	if l.ResumeBy == "" || !l.IsID(id) {
 		return nil

@@ -22,7 +22,7 @@ var custom = Driver{
 	Life: Life{IsID: isWord, Grace: unknownGrace},
 }
 
-// unknownGrace is how long a program is given of which nobody knows how long it takes.
+// unknownGrace is how long a CLI gets whose time to end is unknown.
 const unknownGrace = 3 * time.Second
 
 // kinds are the programs that can be run in a terminal, in the order for people.

@@ -14,12 +14,12 @@ type Server struct {
 	NoTrust bool        // the program goes on asking before each call of a tool, where its entry could say otherwise
 }
 
-// Servers is how a program is told of a server.
+// Servers is how a CLI is configured with a server.
 type Servers struct {
 	Files []File   // that for the user first
 	Table []string // the members that lead to the table in which each server has its name
-	// Local leads, in the file for the user, to tables of servers that each hold in one folder alone, and there come before
-	// all others; "" in it stands for the folder, without links. Nil: there are none.
+	// Local leads, in the file for the user, to tables of servers that each apply in one folder alone, and there precede all
+	// others; "" in it means the folder, without links. Nil: there are none.
 	Local []string
 	// Entry is what stands under the name, as a JSON object, whatever the format of the file.
 	Entry func(Server) []byte

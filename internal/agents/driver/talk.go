@@ -59,8 +59,8 @@ type Wake struct {
 	Capability string
 	// Nudge: a line may be typed into its screen, if [Life.Screen] says that it is free.
 	Nudge bool
-	// Alone tells from the environment of a hook that nobody sits at the program: it does one task, and is over when all that it has
-	// started is. Nil: that is never so.
+	// Alone reports from the environment of a hook that no person uses the CLI: it does one task, and ends when everything that
+	// it has started has ended. Nil: that is never so.
 	Alone func(env func(name string) string) bool
 }
 

@@ -176,7 +176,7 @@ func literalValue(lit hujson.Literal) *value {
 // An elem is a member of an object or an entry of a list, in the text.
 type elem struct {
 	start, end int // from the first byte of the name, if any, to behind the value
-	comma      int // where the comma behind it stands; -1: there is none
+	comma      int // offset of the comma behind it; -1: there is none
 	val        *hujson.Value
 	name       string
 }

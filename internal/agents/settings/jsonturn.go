@@ -86,8 +86,8 @@ func (t *turner) members(inside []int, old, want *value) error {
 	return nil
 }
 
-// entries changes a list: each old entry becomes the wanted one of the number in pairs, or goes (-1). What is wanted beyond
-// the last of them is put behind.
+// entries changes a list: each old entry becomes the wanted one of the number in pairs, or goes (-1). New entries beyond the
+// last of them are put behind.
 func (t *turner) entries(inside []int, pairs []int, want *value) error {
 	next := 0
 	for i, w := range slices.Backward(pairs) {

@@ -1,4 +1,4 @@
-// Package settings changes one place in a settings file that belongs to somebody else.
+// Package settings changes one place in a settings file that belongs to another program.
 //
 // The files are those in which agent programs keep their servers and hooks: JSON (with comments and trailing commas, where people
 // wrote them), TOML and YAML. They are edited as text, by byte ranges. What is not ours stays byte for byte: comments, order, blank

@@ -130,7 +130,7 @@ func skipTOML(src []byte, at int) int {
 	return len(src)
 }
 
-// tomlValue: what JSON has no form for is told apart by its tag, and shown as a string.
+// tomlValue: a value that JSON has no form for is marked by its tag, and shown as a string.
 func tomlValue(v any) *value {
 	switch t := v.(type) {
 	case map[string]any:

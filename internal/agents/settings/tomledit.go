@@ -8,7 +8,7 @@ import (
 	"tutti/internal/core/text"
 )
 
-// find returns the key that has a path, and the inline table that it stands in; nil for both: a table made by headers or by
+// find returns the key that has a path, and the inline table that contains it; nil for both: a table made by headers or by
 // dotted keys, or nothing.
 func (d *tomlDoc) find(path []string) (e, in *tomlExpr) {
 	for i := range d.exprs {

@@ -59,7 +59,8 @@ func yamlFault(err error) error {
 	return err
 }
 
-// convert reads a node. What JSON has no form for is told apart by its tag. An alias is not followed: it is equal to itself.
+// convert reads a node. A value that JSON has no form for is marked by its tag. An alias is not followed: it is equal to
+// itself.
 func (d *yamlDoc) convert(n *yaml.Node, depth int) (*value, error) {
 	if depth > MaxDepth {
 		return nil, &SyntaxError{Line: n.Line, Column: n.Column, Reason: fmt.Sprintf("more than %d tables and lists in each other", MaxDepth)}

@@ -10,14 +10,14 @@ import (
 	"tutti/internal/platform/atomicfile"
 )
 
-// ErrChanged reports settings that somebody else wrote between our look and our write. They are as that one wrote them.
+// ErrChanged reports settings that another program wrote between our look and our write.
 var ErrChanged = errors.New("another process has just changed it; nothing was written")
 
-// tries bounds how often a change is planned anew when somebody else was quicker. Programs that run write their settings from
+// tries bounds how often a change is planned anew when another process was quicker. Programs that run write their settings from
 // time to time, and two setups at once get in each other's way once.
 const tries = 5
 
-// Do plans, and writes it; where somebody else was quicker it begins again. The plan that comes back has the error.
+// Do plans, and writes it; if another process was quicker it begins again. The plan that comes back has the error.
 func (q *Request) Do(plan func() *Plan) (p *Plan) {
 	for range tries {
 		p = plan()
@@ -71,7 +71,7 @@ func (c *Change) commit() error {
 	return c.dir.Sync()
 }
 
-// replace swaps the two texts, and looks at the one that it got: what somebody wrote since the last look goes back.
+// replace swaps the two texts, and looks at the one that it got: a text written since the last look goes back.
 func (c *Change) replace(name string) error {
 	switch err := c.dir.Exchange(c.tmp, c.dir, name); {
 	case errors.Is(err, errors.ErrUnsupported):
@@ -94,12 +94,12 @@ func (c *Change) replace(name string) error {
 	}
 	c.written = true
 	err = c.dir.Sync()
-	_ = c.dir.Remove(c.tmp) // the text before: it lies beside under its dated name, too
+	_ = c.dir.Remove(c.tmp) // the text before: it is beside it under its dated name, too
 	c.tmp = ""
 	return err
 }
 
-// undo puts the former text back, unless somebody has written another one since.
+// undo puts the former text back, unless another one was written since.
 func (c *Change) undo() error {
 	back := &Change{Path: c.Path, real: c.real, Before: c.After, After: c.Before, perm: c.perm, uid: c.uid, gid: c.gid, folders: c.folders}
 	defer back.unstage()

@@ -11,9 +11,9 @@
 // # How it is written
 //
 // A [Plan] says what would be changed, and is shown as a difference; [Plan.Apply] does it. The files of one program change
-// together or not at all. Each appears whole, keeps its rights and owner, and what it said before lies beside it under a dated
+// together or not at all. Each appears whole, keeps its rights and owner, and its former text is kept beside it under a dated
 // name. A link of the user's is followed, and what it leads to is written; in a project, which may come from strangers, a link
-// out of it is not. A file that somebody else changed meanwhile is left to them, and [Request.Do] plans for it anew.
+// out of it is not. A file that another program changed meanwhile is left alone, and [Request.Do] plans for it anew.
 //
 // # How it is looked at
 //
@@ -31,15 +31,15 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// A Request says what is wanted of the settings of programs.
+// A Request is the requested change to the settings of agent CLIs.
 type Request struct {
 	Place   driver.Site
 	Scope   driver.Scope
 	Command string // our program, absolute
-	Root    string // the bus that it is told to use; "": it finds one
-	Server  bool   // the server is wanted, or to be removed
+	Root    string // the bus that it uses; "": it finds one
+	Server  bool   // the server is to be added, or removed
 	Hooks   bool   // and so the hooks
-	Force   bool   // take the place of somebody else's server under our name
+	Force   bool   // replace a foreign server under our name
 	Remove  bool
 	NoTrust bool      // a new server is entered without the program's own "trust"
 	Now     time.Time // for the names of what is kept

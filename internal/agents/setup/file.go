@@ -86,7 +86,7 @@ func resolve(path string) (string, error) {
 		return real, err
 	}
 	if info, e := os.Lstat(path); e == nil {
-		if info.Mode().Type() != fs.ModeSymlink { // somebody has made it since
+		if info.Mode().Type() != fs.ModeSymlink { // another process has made it since
 			return resolve(path)
 		}
 		return "", &StateError{Path: path, Reason: errors.New("a link that leads nowhere"), Advice: "make what it leads to, or remove it"}
@@ -116,7 +116,7 @@ func (c *Change) now() ([]byte, error) {
 		return nil, &StateError{Path: c.Path, Reason: errors.New(unfit.Why)}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	case err == nil && info.Unstable: // somebody writes it in place; what was read may be half of it
+	case err == nil && info.Unstable: // another program writes it in place; the text read may be half of it
 		return nil, c.changed()
 	case err == nil && text == nil:
 		text = []byte{}
@@ -206,7 +206,7 @@ func (c *Change) makeFolders(folder string) error {
 	for _, at := range slices.Backward(missing) {
 		switch err := os.Mkdir(at, c.folders); {
 		case errors.Is(err, fs.ErrExist):
-			continue // somebody has just made it
+			continue // another process has just made it
 		case err != nil:
 			return readOnly(err, filepath.Dir(at))
 		}
@@ -237,7 +237,7 @@ func (c *Change) unstage() {
 
 func (c *Change) unmake() {
 	for _, at := range slices.Backward(c.made) {
-		_ = os.Remove(at) // only while nothing lies in it
+		_ = os.Remove(at) // only while it is empty
 	}
 	c.made = nil
 }
@@ -263,8 +263,8 @@ func (c *Change) keep(now time.Time) error {
 	return c.own(name)
 }
 
-// wasOurs tells whether a file that is empty now was made by us: no text without us in it lies beside, kept when we came. One
-// that a link leads to was made by who made the link.
+// wasOurs reports whether we made a file that is empty now: there is no text without us beside it, kept when we came. A file
+// behind a link was made by the author of the link.
 func (c *Change) wasOurs() bool {
 	if info, err := os.Lstat(c.Path); err != nil || !info.Mode().IsRegular() {
 		return false

@@ -12,8 +12,8 @@ import (
 	"tutti/internal/core/termsafe"
 )
 
-// commands are those of ours at an event, each as it stands in the list of the event. told are the flags of the server that they
-// have, too, with their values.
+// commands are those of ours at an event, each as written in the list of the event. told are the flags that they share with the
+// server, with their values.
 func (q *Request) commands(d *driver.Driver, e driver.Event, told []string) (all []wanted) {
 	command := quote(q.Command) + " hook " + d.Name + " " + e.Name
 	one := wanted{is: func(c string) bool { return !waits(c) }, former: d.Hooks.FormerTimeout(e, false), all: e.Moment == driver.Use}
@@ -60,7 +60,7 @@ func quoteFlags(told []string) (s string) {
 
 // A wanted command is one that should stand at an event.
 type wanted struct {
-	entry  []byte                    // as it stands in the list when it is new: an object with one command
+	entry  []byte                    // a new element of the list: an object with one command
 	is     func(command string) bool // tells it among those of ours
 	former string                    // the timeout that older releases wrote
 	all    bool                      // it must be called for all tools, whatever a former release or a user wrote
@@ -153,8 +153,8 @@ func hasOurs(entry []byte, o claim) bool {
 	return false
 }
 
-// renewed is an entry in which the commands of ours are those that are wanted and not yet found, and no others; nil when
-// nothing would be left in it. What others wrote in it stays, and so does what a user has set beside a command of ours.
+// renewed is an entry in which our commands are those that are needed and not yet found, and no others; nil when nothing would
+// be left in it. What others wrote in it stays, and so does what a user has set beside a command of ours.
 func renewed(entry []byte, o claim, left *[]wanted) []byte {
 	var all [][]byte
 	narrow := !driver.AllTools(text(entry, "matcher"))

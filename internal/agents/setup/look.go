@@ -328,7 +328,7 @@ func environment(d *driver.Driver, r *Registered) []string {
 	return append(env, LookVariable+"=1")
 }
 
-// LookVariable tells a server of ours that somebody only looks whether it answers: it connects no agent then.
+// LookVariable marks a start of our server that only checks whether it answers: it connects no agent then.
 const LookVariable = "TUTTI_LOOK"
 
 // errSilent is what is said of a server that did not answer in time.

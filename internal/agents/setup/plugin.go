@@ -106,7 +106,7 @@ func (q *Request) pluginHooks(p *Plugin, c *Change) error {
 // A Scaffold is where the files of a plug-in for Codex lie.
 type Scaffold struct{ Marketplace, Manifest, Hooks string }
 
-// Trust are the lines with which Codex is told of it.
+// Trust are the lines that make Codex trust it.
 func (s *Scaffold) Trust(dir string) []string {
 	return []string{`codex plugin marketplace add "` + dir + `"`, "codex plugin add h2a-drumbeat@h2a-local"}
 }

@@ -150,7 +150,7 @@ func (t *talk) ask() (*Answer, error) {
 	return a, nil
 }
 
-// status asks for the bus. That it cannot be told is no fault of the connection.
+// status asks for the bus. A failure is not a fault of the connection.
 func (t *talk) status(a *Answer) {
 	var result struct {
 		Content []struct{ Text string }
@@ -200,7 +200,7 @@ func (t *talk) call(id int, method, params string, result any) error {
 	}
 }
 
-// line reads one line. One that is too long is no answer to us.
+// line reads one line. One that is too long is not an answer to us.
 func (t *talk) line() ([]byte, error) {
 	var line []byte
 	for {

@@ -146,7 +146,7 @@ func trustIn(text []byte, key string) (hash string, off bool) {
 	return hash, off
 }
 
-// codexHash is the hash by which Codex knows a hook: of its event, its matcher and how its command is run, not of where it stands.
+// codexHash is the hash by which Codex knows a hook: of its event, its matcher and how its command is run, not of its place.
 func codexHash(event string, entry, command []byte) string {
 	timeout := int64(600)
 	if event == "SessionEnd" || event == "Interrupt" {

@@ -228,7 +228,7 @@ func (q *Request) remarkKept(p *Plan, added []string) {
 	}
 }
 
-// starts tells whether a server is started as it is wanted.
+// starts reports whether a server is started in the right way.
 func starts(now, want driver.Server) bool {
 	return now.Command == want.Command && slices.Equal(now.Args, want.Args)
 }

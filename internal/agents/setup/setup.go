@@ -108,7 +108,7 @@ func (p *Plan) Apply(q *Request) error {
 		if c.After != nil {
 			c.made = nil
 		} else if c.whole {
-			_ = os.Remove(filepath.Dir(c.real)) // only while nothing lies in it
+			_ = os.Remove(filepath.Dir(c.real)) // only while it is empty
 		}
 	}
 	return nil

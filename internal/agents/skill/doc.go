@@ -3,10 +3,10 @@
 //
 // # The text
 //
-// There is one text, made of the pieces in the folder text. What a user may type after /h2a is a row of [Routes] and a piece
-// of its own; a subject that brings new verbs adds a row, and nothing else changes. A model reads the skill each time it is
-// used, so it is short; the long part on modelling lies in a file beside it, where the form of skills has room for that.
-// No piece may name a command or a tool that does not exist: tests of the packages that have those hold it to that.
+// There is one text, made of the pieces in the folder text. What a user may type after /h2a is a row of [Routes] and a piece of
+// its own; a subject that brings new verbs adds a row, and nothing else changes. A model reads the skill each time it is used,
+// so it is short; the long part on modelling is in a file beside it, where the form of skills has room for that. No piece may
+// name a command or a tool that does not exist: tests of the packages that have those hold it to that.
 //
 // # The skills of the sessions
 //
@@ -15,11 +15,11 @@
 //
 // # Files of other people
 //
-// The folders belong to the user. Each file ends in a mark with a sum of what stands before it, so that a file of ours of any
-// release is told from one that somebody edited: the former is brought up to date and removed, the latter is left alone. With
-// [Request.Force] it is replaced, and kept beside under a dated name. Files appear whole or not at all. Links are followed to
-// the folder of skills of a user, which people keep elsewhere, and never below it; in a project, which may come from
-// strangers, nowhere.
+// The folders belong to the user. Each file ends in a mark with a sum of the text before it, so that a file of ours of any
+// release can be distinguished from one that was edited: the former is brought up to date and removed, the latter is left
+// alone. With [Request.Force] it is replaced, and kept beside under a dated name. Files appear whole or not at all. Links are
+// followed to the folder of skills of a user, which people keep elsewhere, and never below it; in a project, which may come
+// from strangers, nowhere.
 //
 // Skills of older programs that this one takes the place of are moved out of the folder, never deleted. One whose first lines
 // do not say that it is theirs stays.

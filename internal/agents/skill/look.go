@@ -35,7 +35,7 @@ func Look(q *Request) (all []Result) {
 	return all
 }
 
-// through reads what a path leads to over links, nil when that is no file of a size like ours.
+// through reads the file behind links, nil when that is not a file of a size like ours.
 func through(path string) []byte {
 	data, _, err := smallfile.Read(path, maxFile, smallfile.Follow)
 	if err != nil {

@@ -94,8 +94,9 @@ func (q *Request) moveOut(f *folder, d *atomicfile.Dir, entry string) (moved str
 	}
 }
 
-// frontMatter reads what stands between the first two lines of three dashes: a name, a colon and a value a line. A value may
-// be quoted and goes on in lines that begin with a blank. It is no YAML, and need not be: it is asked who a file says it is.
+// frontMatter reads the text between the first two lines of three dashes: a name, a colon and a value a line. A value may be
+// quoted and goes on in lines that begin with a blank. It is not a YAML parser, and need not be: it only finds the name of a
+// file.
 func frontMatter(text string) map[string]string {
 	text = strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "\ufeff")
 	rest, ok := strings.CutPrefix(text, "---\n")

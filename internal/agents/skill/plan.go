@@ -8,12 +8,12 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// A Request says where the skill is wanted.
+// A Request says where the skill should be.
 type Request struct {
 	Drivers []*driver.Driver
 	Scope   driver.Scope
 	Place   driver.Site
-	// Sessions: it is the skills of the sessions that are wanted, not the skill h2a. Those lie in .agents/skills in any case, where
+	// Sessions: it is about the skills of the sessions, not the skill h2a. Those are in .agents/skills in any case, where
 	// people and instructions call their scripts.
 	Sessions bool
 	// Has tells whether there is a verb, or a family of verbs; a skill about one that is not there is left out. Nil: all are.
@@ -68,7 +68,7 @@ type Report struct {
 	Old   []Old
 }
 
-// Complete tells whether the skill is now wherever it was wanted, or nowhere when it was to be removed.
+// Complete reports whether the skill is now everywhere it should be, or nowhere when it was to be removed.
 func (r *Report) Complete() bool {
 	return !slices.ContainsFunc(r.Files, func(f Result) bool { return f.State == Left || f.State == Failed })
 }

@@ -11,7 +11,7 @@ type Session struct {
 	Name        string // what follows sessionPrefix
 	Script      string
 	Verb        string
-	Former      string   // lines of the script that turn what the older script was told into what the verb is told, "" where it is the same
+	Former      string   // lines of the script that translate arguments of the older script for the verb, "" where they are the same
 	Related     []string // by Name
 	Before      []string // skills that are to be known before, by Name
 	Description string   // stands unquoted in YAML: no colon before a blank, no number sign

@@ -15,7 +15,7 @@ const Name = "h2a"
 // Version is the release of the older programs whose routes the skill has.
 const Version = "0.66.0"
 
-// description tells a model when the skill is for it. It stands unquoted in YAML: no colon before a blank, no number sign.
+// description tells a model when the skill is for it. It is unquoted in YAML: no colon before a blank, no number sign.
 const description = "Work with the other coding agents of your user (Claude Code, Codex, Gemini CLI and others) on one message bus - " +
 	"see who is there, write to them, receive and answer mail, follow a conversation, model how several parties work together. " +
 	"Use it when the user types /h2a, when one agent is to tell, ask, hand over to or wait for another, and when mail of an agent is announced."
@@ -103,7 +103,7 @@ func command(titles []string) string {
 		body(modelBelow)+"\n"+piece("model")+"'''\n", "# ", "")
 }
 
-// A file that somebody edited has another sum than its last line says.
+// The sum of an edited file differs from its last line.
 const (
 	markWords = "written by tutti, which keeps it up to date while it is not edited; sum "
 	sumLen    = 16 // hexadecimal digits: to notice edits, not attacks

@@ -19,7 +19,7 @@ import (
 const (
 	// maxFile is the size above which a file is not looked into. Ours have a fortieth of it.
 	maxFile = 1 << 20
-	// The rights that new folders and files get, less the user's mask: a skill is no secret.
+	// The rights that new folders and files get, less the user's mask: a skill is not a secret.
 	folderPerm  = 0o755
 	filePerm    = 0o644
 	programPerm = 0o755
@@ -60,7 +60,7 @@ func Remove(q *Request) *Report {
 	return r
 }
 
-// skills are those that are wanted in a folder, each with its parts.
+// skills are the requested ones of a folder, each with its parts.
 func (q *Request) skills(f *folder) [][]Part {
 	if q.Sessions {
 		return Sessions(q.Has)
@@ -68,7 +68,7 @@ func (q *Request) skills(f *folder) [][]Part {
 	return [][]Part{Parts(f.form, f.titles)}
 }
 
-// has tells whether something of the skill's name lies in the folder.
+// has reports whether the folder has an entry of the skill's name.
 func (f *folder) has(q *Request) bool {
 	d, rest, err := f.open(q.Place)
 	if err != nil || rest != "" {
@@ -106,7 +106,7 @@ func (f *folder) open(p driver.Site) (d *atomicfile.Dir, rest string, err error)
 			break
 		}
 		if info, e := os.Lstat(at); e == nil {
-			if info.Mode().Type() != fs.ModeSymlink { // somebody has made it since
+			if info.Mode().Type() != fs.ModeSymlink { // another process has made it since
 				continue
 			}
 			return nil, "", fmt.Errorf("open folder %s: a link that leads nowhere", at)
@@ -116,7 +116,7 @@ func (f *folder) open(p driver.Site) (d *atomicfile.Dir, rest string, err error)
 	return d, rest, err
 }
 
-// read is what lies under a name, nil when nothing does. unfit is why it is not to be touched, "" when it may be.
+// read is the content under a name, nil when there is none. unfit is why it must not be touched, "" when it may be.
 func read(d *atomicfile.Dir, name string) (data []byte, perm fs.FileMode, unfit string, err error) {
 	data, info, err := d.Read(name, maxFile)
 	if bad, ok := errors.AsType[*atomicfile.UnfitError](err); ok {
@@ -141,8 +141,7 @@ type look struct {
 	perm fs.FileMode
 }
 
-// look looks at each part and says what is to be done. The last part is the skill itself: where that stays as it is, the
-// others are no business of ours, and it is the only one that is returned.
+// look looks at each part and decides what to do.
 func (q *Request) look(f *folder, parts []Part, judge func(*folder, *look)) []look {
 	d, rest, err := f.open(q.Place)
 	if err == nil {
@@ -226,7 +225,7 @@ func (q *Request) put(f *folder, l *look) {
 			perm = programPerm
 		}
 		err = d.Create(name, text, perm, true)
-		if errors.Is(err, fs.ErrExist) { // somebody was quicker; what lies there is looked at the next time
+		if errors.Is(err, fs.ErrExist) { // another process was quicker; its file is looked at the next time
 			data, _, unfit, err := read(d, name)
 			l.overtaken(data, unfit == "" && err == nil, "appeared just now")
 			return
@@ -248,7 +247,7 @@ func (q *Request) put(f *folder, l *look) {
 	l.fail("write", d.Replace(name, text, l.perm, true))
 }
 
-// still tells whether a file says what it did when it was looked at. What somebody has written since stays.
+// still reports whether a file has the content that it had when it was looked at. A text written since stays.
 func (l *look) still(d *atomicfile.Dir, name string) bool {
 	data, _, unfit, err := read(d, name)
 	if err == nil && unfit == "" && data != nil && bytes.Equal(data, l.has) {
@@ -258,7 +257,7 @@ func (l *look) still(d *atomicfile.Dir, name string) bool {
 	return false
 }
 
-// overtaken says what became of a file that somebody else wrote meanwhile: another one of ours has written the same.
+// overtaken returns the state of a file that another process wrote meanwhile: another one of ours has written the same.
 func (l *look) overtaken(data []byte, read bool, why string) {
 	switch {
 	case read && data != nil && string(data) == l.part.Text:
@@ -338,7 +337,7 @@ func (q *Request) take(f *folder, l *look) {
 	}
 	for dir := path.Dir(l.part.Name); dir != "."; dir = path.Dir(dir) {
 		if os.Remove(filepath.Join(f.base, filepath.FromSlash(dir))) != nil {
-			break // something else lies in it
+			break // it is not empty
 		}
 	}
 }

@@ -27,8 +27,8 @@ type Bus struct {
 // DefaultScope is the scope of an agent of which nothing else is said.
 const DefaultScope = "scope:default"
 
-// MaxName is the longest name of an agent in bytes. An agent that nobody names is called like its folder, so it is what
-// file systems allow for one.
+// MaxName is the longest name of an agent in bytes. An unnamed agent is called like its folder, so it is the limit of file
+// systems.
 const MaxName = 255
 
 // Bus returns the settings of the bus.

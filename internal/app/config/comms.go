@@ -32,7 +32,8 @@ type Comms struct {
 	MaxMessage    int // 0: as usual
 }
 
-// The limits of its numbers. A header alone takes some hundred bytes; a difference between two clocks above a day is no drift.
+// The limits of its numbers. A header alone takes some hundred bytes; a difference between two clocks above a day is not a
+// drift.
 const (
 	minMessage = 1 << 10
 	maxSkew    = int64(24 * time.Hour / time.Second)

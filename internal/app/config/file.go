@@ -95,7 +95,7 @@ func settingsOf(t reflect.Type) (names []string) {
 	return names
 }
 
-// unknown returns the *Error of the first unknown setting that was meant for a table; nil when all belong to others.
+// unknown returns the *Error of the first unknown setting in a table; nil when all belong to others.
 func (f *File) unknown(table string, settings []string, missing *toml.StrictMissingError) error {
 	for i := range missing.Errors {
 		key := missing.Errors[i].Key()
@@ -162,7 +162,7 @@ func (f *File) lineOf(table, setting string) int {
 	return 0
 }
 
-// The limits of times in the settings: below a second hooks are still under way, above a day nobody waits.
+// The limits of times in the settings: below a second hooks are still under way, above a day no one waits.
 const (
 	minTime = time.Second
 	maxTime = 24 * time.Hour

@@ -15,11 +15,11 @@ import (
 	"tutti/internal/store"
 )
 
-// How a question that waits is looked at: when its journal changes, and at least this often, as its end is no change.
+// How to wait for an answer: look when the journal changes, and at least this often, as the end of a question is not a change.
 const lookAtQuestion = time.Second
 
-// AwaitAnswer waits until a question is no longer open, and returns it as it stands then. A halt, the end of the context or a fault ends
-// the wait; the question stays, and is returned as it was seen last.
+// AwaitAnswer waits until a question is no longer open, and returns its final state. A halt, the end of the context or a fault
+// ends the wait; the question stays, and is returned as it was seen last.
 func AwaitAnswer(ctx context.Context, a *app.App, w *app.World, bus *agreement.Bus, m *escalation.Escalation) (*escalation.Escalation, error) {
 	look, unlook := a.HaltLook()
 	defer unlook()

@@ -22,7 +22,7 @@ func Conductor(w *app.World) *conductor.Service {
 // ErrWorkspace reports what is neither the id of a workspace nor a folder.
 var ErrWorkspace = errors.New("is not a workspace")
 
-// Workspace is the workspace that somebody names: its id, which begins with ws:, a folder, or with "" the one here.
+// Workspace is the named workspace: its id, which begins with ws:, a folder, or with "" the one here.
 func Workspace(a *app.App, given string) (conductor.Where, error) {
 	if strings.HasPrefix(strings.ToLower(given), "ws:") {
 		if err := address.Check(given); err != nil || len(given) == len("ws:") {

@@ -31,10 +31,10 @@ import (
 // first of these that works.
 var Relaunchers = []string{"logging", "local-tmux", "headless", "auto"}
 
-// Remote is the way to agents of other machines. It takes somebody who signs, so that it is for who names one.
+// Remote is the way to agents of other machines. It needs a signer, so it is for callers that name one.
 const Remote = "remote"
 
-// Drumbeat is what a drum on this bus works with, but for settings, relauncher and who is told. env is the environment.
+// Drumbeat is what the watchdog of this bus works with, except settings, relauncher and notices. env is the environment.
 func Drumbeat(w *app.World, office *mail.Service, env func(string) string) watchdog.Options {
 	return watchdog.Options{
 		Book: &watchdog.Book{Store: w.Store}, Mail: &watchdog.Intake{Office: office, Registry: w.Registry}, Halted: halt.Check, Engaged: office.Engaged,
@@ -58,8 +58,9 @@ func Drumbeat(w *app.World, office *mail.Service, env func(string) string) watch
 	}
 }
 
-// TellPrincipal returns what puts one message into the mailbox of the principal with whom an agent is registered, once it is put before a person: by
-// from, and signed. Who has no principal, or is asked by it, is in the list of what waits for a person all the same. nil: from has no key here.
+// TellPrincipal returns what puts one message into the mailbox of the principal with whom an agent is registered, once it is
+// escalated to a person: by from, and signed. An agent without a principal, or that is asked by it, is in the list of items for
+// a person all the same. nil: from has no key here.
 func TellPrincipal(w *app.World, office *mail.Service, from *identity.Speaker) func(ctx context.Context, a *escalation.Alert) error {
 	if from == nil || from.Instance == "" || !w.Ring.Has(from.Instance) {
 		return nil
@@ -87,7 +88,7 @@ func TellPrincipal(w *app.World, office *mail.Service, from *identity.Speaker) f
 	}
 }
 
-// SpeakerOf is somebody with the first role and the first scope that he has here, AGENTS and scope:default where he has none.
+// SpeakerOf is an agent with its first role and its first scope here, AGENTS and scope:default if it has none.
 func SpeakerOf(ctx context.Context, w *app.World, i address.Instance) (*identity.Speaker, error) {
 	s := &identity.Speaker{Instance: i, Role: "AGENTS", Scope: "scope:default"}
 	roles, scopes, err := w.Registry.Effective(ctx, i)
@@ -149,7 +150,7 @@ type Relaunching struct {
 	Elsewhere watchdog.Relauncher // asks on other machines; nil: that is not done
 }
 
-// Relauncher makes the one of a kind; nil: "logging", which asks nobody. "remote" is r.Elsewhere.
+// Relauncher makes the one of a kind; nil: "logging", which asks no agent. "remote" is r.Elsewhere.
 func Relauncher(w *app.World, kind string, r Relaunching) watchdog.Relauncher {
 	keys, sessions := panes(r.Env), watchdog.Sessions{Managers: func(ctx context.Context) ([]watchdog.Managed, error) { return managed(ctx, w, r) }}
 	switch kind {

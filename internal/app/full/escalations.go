@@ -14,8 +14,8 @@ import (
 	"tutti/internal/platform/notify"
 )
 
-// TellMatter puts a matter before those whom it is for, by ordinary mail of who has raised it. told are those who have it then; nobody
-// is a fact, as a matter may be for any person who looks.
+// TellMatter sends a matter to its receivers, by ordinary mail of the agent that raised it. told are those that have it then;
+// none is a valid result, as a matter may be for any person who looks.
 func TellMatter(ctx context.Context, bus *agreement.Bus, office *mail.Service, from *identity.Speaker, negotiation, id string) (told []address.Instance, err error) {
 	m, err := bus.Escalation(ctx, negotiation, id)
 	if err != nil {
@@ -45,7 +45,7 @@ func NoticeMatter(ctx context.Context, w *app.World, desktop notify.Desktop, m *
 	_, _ = desktop.Say(ctx, address.Shown(string(m.By))+" asks you", m.About()) // many machines have no desktop
 }
 
-// TellAnswer tells who has raised a matter what was answered, by mail of who answers.
+// TellAnswer notifies the agent that raised a matter of the answer, by mail of the person who answers.
 func TellAnswer(ctx context.Context, office *mail.Service, from *identity.Speaker, m *escalation.Escalation) error {
 	if m.Answer == nil || m.Negotiation == "" || address.Check(string(m.By)) != nil || m.By.Canonical() == from.Instance.Canonical() {
 		return nil

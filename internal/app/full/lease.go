@@ -40,7 +40,7 @@ func LeaseTie(ctx context.Context, w *app.World, i address.Instance, id address.
 	return best, nil
 }
 
-// LeaseSpots are what paths stand for: those of folders with all that lies below.
+// LeaseSpots are the places of paths: folders with everything below them.
 func LeaseSpots(paths []string) []reservation.Spot {
 	all := make([]reservation.Spot, len(paths))
 	for n, p := range paths {
@@ -74,8 +74,8 @@ func LeasedElsewhere(ctx context.Context, office *mail.Service, d *reservation.R
 	return all, nil
 }
 
-// TellEnded tells those concerned that a lease has ended, by mail in the name of who has found it; log is told of those whom no mail can
-// reach. An error: some could not be told now, and may be later, or by somebody else.
+// TellEnded notifies those concerned that a lease has ended, by mail in the name of the agent that has found it; log gets those
+// that no mail can reach. An error: some could not be notified now, and may be later, or by another process.
 func TellEnded(ctx context.Context, office *mail.Service, from *identity.Speaker, e reservation.Ending, log func(string)) error {
 	all := e.Lease.Notices(e.Why)
 	if len(all) == 0 {
@@ -85,10 +85,10 @@ func TellEnded(ctx context.Context, office *mail.Service, from *identity.Speaker
 		return fmt.Errorf("tell that a lease has ended: %w", err)
 	}
 	var later []error
-	for _, n := range all { // who finds it is told like everybody: he may be a server that does so by itself
+	for _, n := range all { // the finder is notified like everyone: it may be a server that does this by itself
 		_, err := office.Send(ctx, mail.Draft{ID: n.ID, From: from, To: n.To, Text: n.Text, Deposit: true, Unsigned: true})
 		switch _, told := errors.AsType[*mailbox.TakenIDError](err); {
-		case err == nil || told: // somebody else has, and was stopped before he took the lease away
+		case err == nil || told: // another process has, and was stopped before it removed the lease
 		case unreachable(err):
 			log("that a lease has ended cannot be told: " + err.Error())
 		default:
@@ -98,7 +98,7 @@ func TellEnded(ctx context.Context, office *mail.Service, from *identity.Speaker
 	return errors.Join(later...)
 }
 
-// unreachable tells whether a send failed because of whom it was for: he is nobody, several, or out of service.
+// unreachable reports whether a send failed because of its recipient: unknown, ambiguous, or retired.
 func unreachable(err error) bool {
 	_, refused := errors.AsType[*mail.RefusedError](err)
 	_, unknown := errors.AsType[*mail.UnknownError](err)

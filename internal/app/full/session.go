@@ -25,8 +25,8 @@ import (
 	"tutti/internal/store"
 )
 
-// SessionBus tells the bus of agents in tmux: the one that the server of such an agent will use, which depends on the folder in
-// which it works. tell is told what a user should know once.
+// SessionBus returns the bus of agents in tmux: the one that the server of such an agent will use, which depends on the folder
+// in which it works. tell gets the notices that a user should see once.
 func SessionBus(a *app.App, tell func(line string)) lifecycle.Bus {
 	return lifecycle.Bus{
 		Began: func(ctx context.Context, b lifecycle.Birth) (string, error) { return began(ctx, a, &b, tell) },
@@ -72,8 +72,8 @@ func SessionJobs(workspace, dir string) func(ctx context.Context, id, event, det
 // brokerTime is how long a broker may take to hear that a job has ended: a stop waits for it.
 const brokerTime = 3 * time.Second
 
-// tellBroker tells the broker that is configured, if there is one, what it was not told of a job. While everything is halted nobody is spoken
-// to: the next one who watches or publishes does it.
+// tellBroker sends the configured broker, if there is one, the events of a job that it has not received. While everything is
+// halted nothing is sent: the next watcher or publisher does it.
 func tellBroker(ctx context.Context, b *job.Book, id string) error {
 	broker, err := job.BrokerOf(b.Workspace, os.Getenv)
 	if errors.Is(err, job.ErrNoBroker) || halt.Check("publish events of job "+id) != nil {

@@ -30,7 +30,7 @@ type DrumbeatConfig struct {
 	Decider    []string          // program and arguments; nil: none
 }
 
-// DrumbeatSettings returns the settings of asking agents to go on. With a fault in them nobody is asked.
+// DrumbeatSettings returns the settings of asking agents to go on. With a fault in them no agent is asked.
 func DrumbeatSettings(f *config.File) (*DrumbeatConfig, error) {
 	none := &DrumbeatConfig{Relauncher: Relaunchers[0]}
 	t := struct {

@@ -11,9 +11,9 @@ import (
 	"tutti/internal/sessions/lifecycle"
 )
 
-// What this user has started in sessions lies with the user, outside of every registry, for a registry may have come with a repository
-// of somebody else. The file has a line for each command, the SHA-256 of it in hexadecimal digits; the arguments themselves may be
-// nobody's business.
+// The commands that this user has started in sessions are kept with the user, outside of every registry, because a registry may
+// have come with a foreign repository. The file has a line for each command, the SHA-256 of it in hexadecimal digits; the
+// arguments themselves may be private.
 
 // maxStarted bounds what is read of the file: 16,000 commands.
 const maxStarted = 1 << 20

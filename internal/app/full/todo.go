@@ -16,7 +16,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// WaitingOnBus returns what waits for somebody on this bus.
+// WaitingOnBus returns the items that wait for an agent or user on this bus.
 func WaitingOnBus(ctx context.Context, w *app.World, bus *agreement.Bus, me address.Instance, now time.Time) ([]todo.Item, error) {
 	b := todo.Bus{Agreements: bus, Mail: w.Mail, Store: w.Store}
 	return b.For(ctx, me, now)

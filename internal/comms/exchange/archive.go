@@ -58,7 +58,7 @@ type Move struct{ From, To string } // names, without the folders
 
 // The refusals of an archive.
 const (
-	RefusedOpen    = "open"    // it is not released, or somebody wrote after the release
+	RefusedOpen    = "open"    // it is not released, or a message came after the release
 	RefusedUnknown = "unknown" // there is no such conversation in the mailbox
 )
 

@@ -31,7 +31,7 @@ const (
 	CauseHalted      Cause = "halted"      // the halt switch was on
 	CauseUnreachable Cause = "unreachable" // all tries have failed
 	CauseRefused     Cause = "refused"     // the other machine does not take it: trying again changes nothing by itself
-	CauseInterrupted Cause = "interrupted" // the sender was told to stop
+	CauseInterrupted Cause = "interrupted" // the sender was asked to stop
 )
 
 // A Bundle is a signed message that was not delivered, in a folder of its own with the files message.org, message.org.asc and send.json, and its artifact below artifacts. It is
@@ -72,7 +72,8 @@ const (
 	recordLimit     = 64 << 10 // bytes of send.json, which has some hundred
 )
 
-// Bundles lists what waits in failed-sends, oldest first. A folder there that is no bundle is a *BundleError in the second result.
+// Bundles lists what waits in failed-sends, oldest first. A folder there that is not a bundle is a *BundleError in the second
+// result.
 func (o *Service) Bundles() ([]Bundle, []error) {
 	entries, err := smallfile.ReadDir(o.StatePath(bundleFolder), smallfile.Follow)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -191,7 +192,7 @@ func optTime(o *canonjson.Object, key string, t time.Time) {
 	o.Str(key, stampOf(t))
 }
 
-// A held is a bundle that this process delivers or changes; nobody else does meanwhile.
+// A held is a bundle that this process delivers or changes; no other process does meanwhile.
 type held struct {
 	Bundle
 	parcel SignedMessage
@@ -248,7 +249,7 @@ func (o *Service) keepIn(ctx context.Context, top *atomicfile.Dir, b Bundle, p S
 	return nil, fmt.Errorf("keep %s: %w", p.Name, fs.ErrExist)
 }
 
-// sweepBundles removes what senders that died have left half made or half removed, when it is old enough that nobody is at it.
+// sweepBundles removes files that dead senders have left half made or half removed, when they are old enough to be abandoned.
 func (o *Service) sweepBundles() {
 	entries, _ := smallfile.ReadDir(o.StatePath(bundleFolder), smallfile.Follow)
 	for _, e := range entries {
@@ -300,8 +301,8 @@ func writeBundle(top *atomicfile.Dir, b Bundle, p SignedMessage) (err error) {
 	return top.Sync()
 }
 
-// holdTime is how long a bundle is waited for that somebody has. Who delivers it has it for longer; but a program that was started
-// when the last one let go keeps a copy of the lock for some milliseconds, until it has become that program.
+// holdTime is how long to wait for a bundle that another process holds. Who delivers it has it for longer; but a program that
+// was started when the last one let go keeps a copy of the lock for some milliseconds, until it has become that program.
 const holdTime = time.Second
 
 // hold opens a bundle for delivery. ErrInHand: another process has it. A message that is not the one that was kept is an error.
@@ -376,7 +377,7 @@ func (h *held) release() {
 	h.dir.Close()
 }
 
-// drop removes the bundle: its message is delivered. It is hidden first, so that nobody meets half a bundle.
+// drop removes the bundle: its message is delivered. It is hidden first, so that no process meets half a bundle.
 func (h *held) drop() error {
 	defer h.release()
 	top, err := atomicfile.OpenDir(h.office.StatePath(bundleFolder))
@@ -386,7 +387,7 @@ func (h *held) drop() error {
 	defer top.Close()
 	hidden := tempStart + "done-" + h.ID
 	err = top.Rename(h.ID, top, hidden, false)
-	if errors.Is(err, fs.ErrExist) { // somebody has died over the removal of an earlier one
+	if errors.Is(err, fs.ErrExist) { // a process has died while it removed an earlier one
 		if err = os.RemoveAll(filepath.Join(top.Path(), hidden)); err == nil {
 			err = top.Rename(h.ID, top, hidden, false)
 		}

@@ -8,7 +8,7 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// ClaimTime is how long a claim keeps other sessions of the project from a message: 10 minutes. Whoever asks again has it for
+// ClaimTime is how long a claim keeps other sessions of the project from a message: 10 minutes. Asking again renews it for
 // another 10.
 const ClaimTime = 10 * time.Minute
 
@@ -31,7 +31,7 @@ func (o *Service) claim(ctx context.Context, p Project, name, sum, by string) (h
 				continue
 			}
 			end, err := time.Parse(time.RFC3339Nano, text(values[3]))
-			// A lease that ends later than one can is of a clock that was wrong: it holds nobody up.
+			// A lease that ends later than one can is of a clock that was wrong: it blocks no one.
 			if err != nil || !end.After(now) || end.After(now.Add(2*ClaimTime)) {
 				continue
 			}

@@ -39,7 +39,7 @@ const (
 	tempDigits = 16
 )
 
-// leftAfter is the age at which a temporary file of ours is one that somebody died over: no delivery takes an hour.
+// leftAfter is the age at which a temporary file of ours is abandoned: no delivery takes an hour.
 const leftAfter = time.Hour
 
 // deliverTime is how long a delivery waits for another one into the same mailbox, which takes milliseconds.
@@ -48,10 +48,10 @@ const deliverTime = 10 * time.Second
 // signatureLimit is the largest signature that is read, in bytes.
 const signatureLimit = gpg.MaxSignature
 
-// Deliver puts a message into the mailbox: both files are written and synced under temporary names, the signature gets its name,
-// between is asked (it looks at the halt switch), and the text gets its name. Already tells that the same bytes were there. When
-// nil comes back, both survive a power cut. Other bytes under the name are a *TakenError; the error of between comes back as it is,
-// and then the signature lies there alone, which is no message to anybody.
+// Deliver puts a message into the mailbox: both files are written and synced under temporary names, the signature gets its
+// name, between is asked (it looks at the halt switch), and the text gets its name. Already tells that the same bytes were
+// there. When nil comes back, both survive a power cut. Other bytes under the name are a *TakenError; the error of between
+// comes back as it is, and then the signature is alone, which no reader takes for a message.
 func (b *Mailbox) Deliver(ctx context.Context, p SignedMessage, between func() error) (already bool, err error) {
 	if p.Artifact != nil { // before the text, so that who reads that finds it
 		if err := putArtifact(b.dir, p.Artifact); err != nil {
@@ -178,8 +178,8 @@ func (s *staging) there() (bool, error) {
 	return true, nil
 }
 
-// publishSignature gives the signature its name and returns what the system knows of it. One that lies there without a text is
-// what a broken send has left: it is replaced, or removed for a message that has none.
+// publishSignature gives the signature its name and returns what the system knows of it. A signature without a text is left
+// over from a broken send: it is replaced, or removed for a message that has none.
 func (s *staging) publishSignature() (own atomicfile.Info, err error) {
 	d, name := s.box.dir, s.parcel.Name+signatureEnd
 	if s.sig == "" {
@@ -198,8 +198,7 @@ func (s *staging) publishSignature() (own atomicfile.Info, err error) {
 	return own, nil
 }
 
-// publishMissingSignature completes a message that lies there without a signature. One that has some is left as it is: each signing gives
-// another, and all of them are good.
+// publishMissingSignature completes a stored message that has no signature.
 func (s *staging) publishMissingSignature() error {
 	if s.sig == "" {
 		return nil

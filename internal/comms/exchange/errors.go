@@ -151,7 +151,7 @@ func (e *DraftError) Hint() string {
 	return ""
 }
 
-// meant says which names somebody may have had in mind.
+// meant returns similar names, for a hint.
 func meant(near []string) string {
 	switch len(near) {
 	case 0:

@@ -14,8 +14,8 @@ import (
 	"tutti/internal/platform/filelock"
 )
 
-// A journal is a file of JSON objects, one a line, that only grows. Whoever appends holds the kernel lock of the file; readers need
-// none. A line that is no object is passed over, here or by whoever takes it apart: it is what a crash has left, or an edit by hand.
+// A journal is a file of JSON objects, one a line, that only grows. A writer holds the kernel lock of the file; readers need
+// none. A line that is not an object is skipped, here or by its reader: it is left from a crash, or from an edit by hand.
 type journal struct {
 	office *Service
 	folder string // below the folder of records
@@ -28,7 +28,7 @@ const journalLimit = 64 << 20
 // A FullError reports a record that has grown larger than is read. Nothing is written to it any more, and nothing in it is lost.
 type FullError struct{ Path string }
 
-// Error says also how to go on with the newer half: most of who is told of it is told in a warning. The line that is cut is passed over.
+// Error also says how to go on with the newer half: most readers see it in a warning. The line that is cut is passed over.
 func (e *FullError) Error() string {
 	path, old, fresh := quoted(e.Path), quoted(e.Path+".old"), quoted(e.Path+".new")
 	return fmt.Sprintf("%s has more than %d MiB, which is the most that is read; nothing in it is lost, keep its newer half: tail -c %d %s >%s && mv %s %s && mv %s %s",
@@ -85,8 +85,7 @@ func (j journal) add(ctx context.Context, lines ...[]byte) error {
 	return j.locked(ctx, func(d *atomicfile.Dir) error { return j.write(d, lines, false) })
 }
 
-// change hands what is there to decide, while nobody else can append, and appends the lines that it returns. With fresh they
-// are all that is left.
+// change passes the content to decide, while no other process can append, and appends the lines that it returns.
 func (j journal) change(ctx context.Context, decide func(old [][]byte) (lines [][]byte, fresh bool)) error {
 	return j.locked(ctx, func(d *atomicfile.Dir) error {
 		old, err := j.readFrom(d)
@@ -101,7 +100,7 @@ func (j journal) change(ctx context.Context, decide func(old [][]byte) (lines []
 	})
 }
 
-// locked runs work in the folder of the journal while nobody else can append. Locking makes the file.
+// locked runs work in the folder of the journal while no other process can append.
 func (j journal) locked(ctx context.Context, work func(d *atomicfile.Dir) error) (err error) {
 	path, err := j.office.makeState(j.folder)
 	if err != nil {

@@ -20,10 +20,10 @@ type Entry struct {
 	Sequence     int
 	SHA256       string // of the bytes of the text, 64 hex digits
 	Type         string
-	Signer       string // fingerprint; "" when nobody verified
+	Signer       string // fingerprint; "" when it was not verified
 	Decision     string // "process" or "dedup"
-	// Rebuilt marks a line that was made from a message found in the mailbox, because the ledger was lost. Nobody knows whether it
-	// was acted on.
+	// Rebuilt marks a line that was made from a message found in the mailbox, because the ledger was lost. It is unknown
+	// whether it was acted on.
 	Rebuilt bool
 }
 

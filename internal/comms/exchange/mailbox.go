@@ -29,8 +29,8 @@ type MailboxError struct {
 
 func (e *MailboxError) Error() string { return fmt.Sprintf("mailbox %s %s", e.Path, e.Why) }
 
-// Mailbox opens the mailbox of a project. A missing one is fs.ErrNotExist; one that is a link, no folder or somebody else's is a
-// *MailboxError.
+// Mailbox opens the mailbox of a project. A missing one is fs.ErrNotExist; one that is a link, not a folder or another user's
+// is a *MailboxError.
 func (o *Service) Mailbox(p Project) (*Mailbox, error) {
 	return o.mailbox(p, func(d *atomicfile.Dir) (*atomicfile.Dir, error) { return d.Sub(protocol.MailboxFolder) })
 }
@@ -85,7 +85,7 @@ func (b *Mailbox) Close() error { return b.dir.Close() }
 // Path returns the path of the folder, for messages.
 func (b *Mailbox) Path() string { return b.dir.Path() }
 
-// List looks into the mailbox. Foreign files are told, never touched; so is a message beside which no signature lies.
+// List looks into the mailbox. Foreign files are reported, never touched; so is a message without a signature.
 func (b *Mailbox) List() (protocol.Listing, error) {
 	names, err := b.dir.Names()
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *Mailbox) List() (protocol.Listing, error) {
 		entries[i].Name = name
 		if protocol.Classify(name, false) == protocol.ForeignEntry {
 			info, err := b.dir.Stat(name)
-			entries[i].Folder = err != nil || info.Folder() // one that is gone is as good as a folder: nobody is told of it
+			entries[i].Folder = err != nil || info.Folder() // one that is gone is as good as a folder: it is not reported
 		}
 	}
 	l := protocol.ListMailbox(entries)

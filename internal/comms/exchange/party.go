@@ -8,11 +8,11 @@ import (
 	"tutti/internal/comms/protocol"
 )
 
-// A party is the other side of a conversation. The protocol knows projects by their slugs, and two machines may have one of the same name: the
-// same project checked out on both, most of all. Which of them is meant is known from FROM of what came and from the address of what was
-// sent. Names of machines are nicknames that each side chooses, so that nothing but "here" and "not here" is compared.
+// A party is the other side of a conversation. The protocol knows projects by their slugs, and two machines may have one of the
+// same name: the same project checked out on both, most of all. FROM of received messages and the address of sent ones tell
+// them apart. Names of machines are nicknames that each side chooses, so that nothing but "here" and "not here" is compared.
 type party struct {
-	slug    string // "": nobody has written and nothing was sent
+	slug    string // "": no message came and none was sent
 	machine string // as FROM or the address has it; "": not known
 	away    bool   // on another machine
 }
@@ -45,8 +45,8 @@ func (o *Service) at(address string) (p party, ok bool) {
 	return party{slug, a.Machine, a.Machine != o.Machine()}, true
 }
 
-// partnerOf is the other side of a conversation: who wrote first, else who was written to last, else who is about to be. Of two projects of
-// one name the one that is about to be written to is meant.
+// partnerOf is the other side of a conversation: who wrote first, else who was written to last, else who is about to be. Of two
+// projects of one name the one that is about to be written to counts.
 func (o *Service) partnerOf(self string, in []ThreadMessage, out []SentEntry, to target) party {
 	next, _ := o.at(to.address.String())
 	var first *ThreadMessage

@@ -45,7 +45,7 @@ func (e *NoProjectError) Hint() string {
 	return `"tutti comms discover" lists the projects of this machine`
 }
 
-// Is makes it a missing file for who asks only that.
+// Is makes it a missing file for callers that check only that.
 func (e *NoProjectError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Slug is the name under which the project sends.
@@ -145,7 +145,7 @@ func (o *Service) Projects() ([]Project, error) {
 	return all, errors.Join(errs...)
 }
 
-// near names projects that somebody who typed name may have meant.
+// near names projects similar to the typed name.
 func (o *Service) near(name string) []string {
 	all, _ := o.Projects()
 	names := make([]string, 0, len(all))

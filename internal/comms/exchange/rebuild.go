@@ -15,9 +15,9 @@ import (
 // is not reached gets its line when it is judged.
 const rebuildTime = 5 * time.Second
 
-// RebuildLedger makes the lines of a ledger that was lost from what lies in the mailbox: every message whose signature is good. They
-// are marked, since nobody knows what was acted on. Skip names a message that is about to be judged and left out, "" none. It
-// returns how many lines there are.
+// RebuildLedger makes the lines of a ledger that was lost from the content of the mailbox: every message whose signature is
+// valid. They are marked, since it is unknown which were acted on. Skip names a message that is about to be judged and left
+// out, "" none. It returns how many lines there are.
 func (o *Service) RebuildLedger(ctx context.Context, p Project, skip string) (int, error) {
 	b, err := o.Mailbox(p)
 	if err != nil {

@@ -36,7 +36,7 @@ type Judgement struct {
 	protocol.Decision
 	File    string  // absolute path
 	Project Project // whose mailbox it is in
-	Holder  string  // that has claimed it, "" nobody
+	Holder  string  // the session that has claimed it, "" none
 	Until   time.Time
 	Notes   []string // what went wrong beside the decision, for people
 	// Artifacts are the paths of the files that the message names and that are as it was signed with them.
@@ -120,8 +120,8 @@ func (o *Service) inquire(ctx context.Context, path string, opt ReceiveOptions) 
 	return r, nil
 }
 
-// owner is the project that a folder belongs to: for a mailbox that which it lies in, else the nearest one above. A project that is
-// written to under the name of a link has that name, first of all that under which the folder was given.
+// owner is the project that a folder belongs to: for a mailbox the one that contains it, else the nearest one above. A project
+// that is written to under the name of a link has that name, first of all that under which the folder was given.
 func (o *Service) owner(folder, given string) Project {
 	top := filepath.Dir(filepath.Dir(folder))
 	p := Project{Name: filepath.Base(top), Path: top}
@@ -156,7 +156,7 @@ func (r *inquiry) warn(code, text string) {
 	r.j.Notes = append(r.j.Notes, text)
 }
 
-// Signers reads the map of who may sign for whom. One that cannot be read allows nobody.
+// Signers reads the map of allowed signers. One that cannot be read allows none.
 func (o *Service) Signers() protocol.Signers {
 	data, err := readSigners(o.SignersPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -230,7 +230,7 @@ func (r *inquiry) rules(in protocol.Inbound) protocol.Rules {
 	}
 }
 
-// verify asks gpg about the signature that lies beside a message in a folder.
+// verify asks gpg about the signature beside a message in a folder.
 func (r *inquiry) verify(d *atomicfile.Dir, name string, text []byte) protocol.Signature {
 	sig, err := readSignature(d, name)
 	switch {
@@ -287,9 +287,9 @@ func (r *inquiry) sibling(d *atomicfile.Dir, name, called, id string, sequence i
 	}, true
 }
 
-// ledger is what is remembered of this conversation and sequence. A message that lies in the archive was acted on and put away: the
-// same one in the mailbox, also under its old name, has come a second time. A line that was rebuilt from a message which still lies in
-// the mailbox says nothing that the message does not: two copies would each be taken for the one that was acted on.
+// ledger is what is remembered of this conversation and sequence. A message in the archive was acted on and put away: the same
+// one in the mailbox, also under its old name, has come a second time. A line that was rebuilt from a message which is still in
+// the mailbox adds nothing to the message: two copies would each be taken for the one that was acted on.
 func (r *inquiry) ledger(id string, sequence int) []protocol.Entry {
 	entries, err := r.o.Ledger(r.j.Project).Entries(id)
 	if err != nil {
@@ -327,7 +327,7 @@ func (r *inquiry) withArchive(all []protocol.Entry, id string, sequence int) []p
 		}
 		known := slices.ContainsFunc(all, func(e protocol.Entry) bool { return e.SHA256 == s.SHA256 })
 		if !known && !r.opt.NoVerify && !s.Verify().Valid {
-			continue // nobody has acted on this one
+			continue // this one was not acted on
 		}
 		all = slices.DeleteFunc(all, func(e protocol.Entry) bool { return e.SHA256 == s.SHA256 })
 		all = append(all, protocol.Entry{Name: a.file, SHA256: s.SHA256, Decision: protocol.Process})

@@ -113,8 +113,8 @@ type remoteResult struct {
 	brought  bool   // the text was on its way once: the name was free before
 }
 
-// deliver brings a message to the other machine, with retries. noted is told how many tries there were after each that
-// failed. The error is a *SendError.
+// deliver brings a message to the other machine, with retries. noted is called with the number of tries after each that failed.
+// The error is a *SendError.
 func (r route) deliver(ctx context.Context, p errand, retries int, noted func(err error)) (res remoteResult, err error) {
 	action := "send " + p.Name + " to " + r.host.Name + "." + r.project
 	for wait := firstWait; ; wait = min(wait*waitFactor, longWait) {
@@ -219,8 +219,8 @@ func (r route) try(ctx context.Context, p errand, res *remoteResult) error {
 	return r.confirm(ctx, p, sum, sig)
 }
 
-// confirm looks whether what lies there now is what was brought: a file that has the name already makes rsync leave ours behind
-// without a word.
+// confirm checks whether the file there now is the one that was brought: a file that has the name already makes rsync leave
+// ours behind silently.
 func (r route) confirm(ctx context.Context, p errand, sum, sig string) error {
 	after, err := r.look(ctx, p)
 	if err != nil {
@@ -254,7 +254,8 @@ func (r route) confirm(ctx context.Context, p errand, sum, sig string) error {
 	return nil
 }
 
-// signable refuses a name beside which no signature can be: what is no plain file would be followed or filled, and nobody verifies by it.
+// signable refuses a name beside which no signature can be: something that is not a plain file would be followed or filled, and
+// could not be used to verify.
 func (r route) signable(s sight, p errand) error {
 	if p.Signature == nil || s.sig != fileStrange {
 		return nil

@@ -93,9 +93,9 @@ func (h *held) failed(e *SendError, tries int) error {
 	return e
 }
 
-// ResendAll delivers all bundles, oldest first. Each is told, with its result or its *SendError, and those that are no bundles. It ends
-// early when the halt switch is on or ctx has ended, and returns the first fault, or that of the halt: 0 when all were delivered, or are
-// being delivered by other processes.
+// ResendAll delivers all bundles, oldest first. Each is reported, with its result or its *SendError, and so are entries that
+// are not bundles. It ends early when the halt switch is on or ctx has ended, and returns the first fault, or that of the halt:
+// 0 when all were delivered, or are being delivered by other processes.
 func (o *Service) ResendAll(ctx context.Context, retries int, told func(id string, s *Sent, err error)) Fault {
 	all, broken := o.Bundles()
 	first := Fault(0)

@@ -37,7 +37,7 @@ type Sent struct {
 // The warnings of a send beside those of package conversation.
 const (
 	WarnMailboxWide = "mailbox_mode"    // others can read or write the mailbox
-	WarnPeerHalted  = "peer_halted"     // its mailbox fills, nobody reads it
+	WarnPeerHalted  = "peer_halted"     // its mailbox fills, it has no reader
 	WarnSentRecord  = "sent_unwritable" // the record of sends misses this one
 	WarnPeersBroken = "peers_malformed" // only this machine can be reached
 	WarnGuessed     = "machine_guessed" // an unknown machine was taken for this one

@@ -61,8 +61,8 @@ say end
 
 const lookMark = "tutti-look "
 
-// What a sight has in place of a hash: the file is not there; or it is, and the other machine has no program for hashes. Something
-// that is no plain file is "strange".
+// What a sight has in place of a hash: the file is not there; or it is, and the other machine has no program for hashes.
+// Something that is not a plain file is "strange".
 const (
 	fileAbsent  = "absent"
 	fileUnknown = "unknown"

@@ -43,14 +43,14 @@ type Draft struct {
 	Retries       int    // on another machine; below zero: none
 }
 
-// Sender says under which name and for which project somebody sends. The first that says something decides: the name that was asked
-// for, the environment (CROSS_AGENT_FROM), the project that dir lies in, the settings, the name of the machine.
+// Sender returns the name and project of the sender. The first of these that is set decides: the requested name, the
+// environment (CROSS_AGENT_FROM), the project that dir is in, the settings, the name of the machine.
 func (o *Service) Sender(asked, env, dir, setting string) (slug string, p Project, err error) {
 	at, inProject := o.ProjectAt(dir)
 	for i, name := range []string{asked, env, at.Name, setting, o.Machine()} {
 		slug, ok := protocol.Slugify(name)
 		switch {
-		case !ok && name != "" && i < 2: // somebody has said so
+		case !ok && name != "" && i < 2: // it was set explicitly
 			return "", p, fmt.Errorf("sender %q: nothing in it can stand in the name of a sender", name)
 		case !ok:
 			continue
@@ -140,7 +140,7 @@ type target struct {
 	where   machines.Where
 }
 
-// destination resolves the address of a letter. A broken list of peers keeps nobody from writing to this machine.
+// destination resolves the address of a letter. A broken list of peers does not prevent writing to this machine.
 func (o *Service) destination(l Draft, s *Sent) (target, error) {
 	t, warnings, err := o.resolve(l.Destination, l.Fallback)
 	if err != nil {
@@ -188,7 +188,7 @@ func (o *Service) prepare(ctx context.Context, l Draft, to target, s *Sent) (pro
 		}
 	}
 	project := l.Sender
-	// A receiver takes no FROM that is no address, and a folder may have a name that none can have.
+	// A receiver takes no FROM that is not an address, and a folder may have a name that none can have.
 	if l.Project.Path != "" && l.Project.Slug() == l.Sender && machines.ValidProject(l.Project.Name) {
 		project = l.Project.Name
 	}
@@ -303,8 +303,8 @@ func (o *Service) deliverHere(ctx context.Context, to target, p SignedMessage, s
 	return err
 }
 
-// settle records what a bundle has kept as delivered, and removes the bundle. In this order: who is killed in between sends again, finds the
-// message there, and records it; the other way it would be delivered and nobody here would know.
+// settle records what a bundle has kept as delivered, and removes the bundle. In this order: a process that is killed in
+// between sends again, finds the message there, and records it; the other way it would be delivered and not on record here.
 func (o *Service) settle(ctx context.Context, h *held, s *Sent) {
 	o.record(ctx, h.project(), s)
 	if err := h.drop(); err != nil {

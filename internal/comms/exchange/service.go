@@ -1,6 +1,6 @@
 // Package exchange leads the conversations between projects in the world: it delivers messages into mailboxes on this machine
-// and on others, judges what lies in a mailbox, and keeps the records of both. What a message must be, what is decided about
-// it and how a conversation stands are questions of package protocol; which machine an address means, of package machines.
+// and on others, judges the messages of a mailbox, and keeps the records of both. Package protocol decides what a message must
+// be, what happens to it and what state a conversation has; which machine an address means, of package machines.
 //
 // # What is promised
 //
@@ -63,7 +63,7 @@ type Service struct {
 	Now   func() time.Time                                 // nil: time.Now
 	Pause func(ctx context.Context, d time.Duration) error // waits; nil: by a timer
 	Rand  func() float64                                   // for spreading the waits, in [0, 1); nil: math/rand
-	Tell  func(text string)                                // what goes on during a long send, for people; nil: nobody
+	Tell  func(text string)                                // progress of a long send, for people; nil: none
 
 	verdicts verdicts
 }
@@ -87,7 +87,7 @@ func (o *Service) StatePath(rel string) string { return filepath.Join(o.Home, st
 // CachePath is a path below the folder of caches: "discovery.json".
 func (o *Service) CachePath(rel string) string { return filepath.Join(o.Home, cacheFolder, rel) }
 
-// Machine is the short name of this machine, as it stands in addresses.
+// Machine is the short name of this machine, as written in addresses.
 func (o *Service) Machine() string {
 	short, _, _ := strings.Cut(o.Host, ".")
 	if slug, ok := protocol.Slugify(short); ok {

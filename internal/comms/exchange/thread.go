@@ -18,7 +18,7 @@ import (
 // of its sends and, where that is on this machine, from the mailbox of the partner.
 type Thread struct {
 	ID            string
-	Self, Partner string // slugs, or the address of a Partner of the same slug; "" when nobody has written and nothing was sent
+	Self, Partner string // slugs, or the address of a Partner of the same slug; "" when no message came and none was sent
 	// Strangers is how many messages of the mailbox are of another conversation of the same id: a project that is called as the partner,
 	// on another machine, has written them.
 	Strangers int
@@ -51,8 +51,8 @@ func (o *Service) Thread(ctx context.Context, p Project, id string) (Thread, err
 	return o.view(ctx, p, p.Slug(), id, target{}, false)
 }
 
-// view reads a conversation. To is where a message of it is about to go, the zero target nowhere: until somebody has written, that is the partner.
-// With all what is refused counts as well.
+// view reads a conversation. To is the target of the next message, the zero target for none: until a message has come, that is
+// the partner. With all what is refused counts as well.
 func (o *Service) view(ctx context.Context, p Project, self, id string, to target, all bool) (Thread, error) {
 	t := Thread{ID: id, Self: self}
 	if ctx.Value(judging{}) != nil {
@@ -108,7 +108,7 @@ func (o *Service) received(p Project, id string, verifier *Verifier) ([]ThreadMe
 		all, err = b.messages(id, "", FromMailbox, verifier)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // nobody has written yet
+		err = nil // no message yet
 	}
 	all = append(all, o.archived(p, id, verifier)...)
 	return all, errors.Join(err, verifier.fault())

@@ -29,7 +29,7 @@ type Verifier struct {
 	err     error
 }
 
-// Verifier makes one for all that lies in the mailbox and the archive of a project. After the given time, which may be zero, gpg is asked no more.
+// Verifier makes one for all messages in the mailbox and the archive of a project.
 func (o *Service) Verifier(ctx context.Context, p Project, until time.Time) *Verifier {
 	s := o.verifier(ctx, p, "", false)
 	if !until.IsZero() {

@@ -150,7 +150,7 @@ func verdictKey(sig, text []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// readSignature reads the signature that lies beside a message.
+// readSignature reads the signature beside a message.
 func readSignature(d *atomicfile.Dir, name string) ([]byte, error) {
 	sig, err := readOnce(d, protocol.SignatureName(name), signatureLimit)
 	return sig.data, err

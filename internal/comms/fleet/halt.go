@@ -17,7 +17,7 @@ import (
 type Result struct {
 	Host    ssh.Host
 	Title   string // what it is called before people
-	Err     error  // the switch is not as it should be, or nobody knows; nil: it is
+	Err     error  // the switch is not as it should be, or its state is unknown; nil: it is
 	Absent  bool   // of a resume: nothing was halted there
 	Reason  error  // of a halt: the machine is halted, and not for the reason that was given
 	Watcher error  // the watcher was not stopped or started although it was to be
@@ -51,8 +51,9 @@ func (r Result) Note(verb string) string {
 	return strings.Join(notes, "; ")
 }
 
-// Halt halts the machines. Of the reason they get what this machine would keep of it; without one they keep what they have. With
-// watcher the user units there are stopped, too. Each result is told in the order of the machines, as soon as it is known.
+// Halt halts the machines. Of the reason they get what this machine would keep of it; without one they keep what they have.
+// With watcher the user units there are stopped, too. Each result is reported in the order of the machines, as soon as it is
+// known.
 func (n Net) Halt(ctx context.Context, reason string, watcher bool, told func(Result)) []Result {
 	reason = halt.Clean(reason)
 	in := word(watcher, "stop") + "\n" + strconv.Itoa(len(reason)) + "\n" + reason

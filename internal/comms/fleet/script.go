@@ -9,9 +9,9 @@ import (
 const (
 	mark = "tutti-net "
 
-	// haltScript reads a line "stop" or "leave" for the watcher, a line with the number of bytes of the reason, and the reason. The
-	// switch is on before the reason is stored, which replaces it whole, and only if all of it has arrived. What is there and
-	// is no plain file halts as well and is left alone.
+	// haltScript reads a line "stop" or "leave" for the watcher, a line with the number of bytes of the reason, and the reason.
+	// The switch is on before the reason is stored, which replaces it whole, and only if all of it has arrived. An entry that
+	// is not a plain file halts as well and is left alone.
 	haltScript = `
 umask 077
 say() { printf 'tutti-net %s\n' "$*"; }

@@ -8,9 +8,8 @@ import (
 	"tutti/internal/core/spelling"
 )
 
-// Near returns the known words that somebody may have meant who typed the given one, likeliest first and three at most: those
-// that begin with it, and those that become it with one change for each three letters (a letter more, less, other, or
-// two exchanged).
+// Near returns the known words that are similar to the given one, likeliest first and three at most: those that begin with it,
+// and those that become it with one change for each three letters (a letter more, less, other, or two exchanged).
 func Near(typed string, known []string) []string {
 	type rated struct {
 		word string

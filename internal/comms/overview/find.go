@@ -41,7 +41,7 @@ func find(o *Options) (boxes []*box, warnings []Warning) {
 	for _, path := range slices.Compact(paths) {
 		info, err := os.Lstat(path)
 		if err != nil || info.Mode().IsRegular() {
-			continue // a link is told as trouble by who opens it
+			continue // a link is reported as trouble when it is opened
 		}
 		boxes = append(boxes, &box{Project: Project{Project: Owner(path), Mailbox: path}})
 	}

@@ -10,8 +10,8 @@ import (
 	"tutti/internal/platform/atomicfile"
 )
 
-// scan reads the heads of all messages of a mailbox or an archive, sorted by the names of the files. foreign are the names of plain
-// files that are no messages.
+// scan reads the heads of all messages of a mailbox or an archive, sorted by the names of the files. foreign are the names of
+// plain files that are not messages.
 func scan(d *atomicfile.Dir, archive bool) (heads []head, foreign []string, err error) {
 	names, err := d.Names()
 	if err != nil {
@@ -47,8 +47,7 @@ func classify(name string, archive bool) protocol.EntryKind {
 	return protocol.HiddenEntry
 }
 
-// signed tells whether a signature lies beside a message. A listing is not of one moment: it may name a message that came while it was
-// made and not the signature, which came before. So one that it lacks is looked for by name.
+// signed reports whether a message has a signature file.
 func signed(d *atomicfile.Dir, names []string, message string) bool {
 	name := protocol.SignatureName(message)
 	if _, listed := slices.BinarySearch(names, name); listed {

@@ -13,7 +13,7 @@ import (
 // A head is what is kept of a message.
 type head struct {
 	name     string
-	file     string // as it lies there; in an archive messages have other names
+	file     string // as stored; in an archive messages have other names
 	conv     string // "": the header cannot be read, or names none
 	sender   string // "": the name does not go with the header
 	title    string
@@ -39,8 +39,8 @@ func (h *head) event() protocol.Event {
 	}
 }
 
-// item is the head as far as it matters for what waits. A release whose name does not go with its header is refused by
-// whoever receives it, and ends nothing; one without a signature neither.
+// item is the head as far as it matters for what waits. A release whose name does not go with its header is refused by its
+// receiver, and ends nothing; one without a signature neither.
 func (h *head) item() protocol.Item {
 	return protocol.Item{
 		Name: h.name, Conversation: h.conv, Type: h.kind, Time: h.at, Unreadable: h.unreadable(),

@@ -87,8 +87,8 @@ func (b *box) inspect(d *atomicfile.Dir) error {
 	return nil
 }
 
-// outgoing finds what each project has put into the mailboxes of the others, by the slug of the sender. Of two projects with one
-// slug nobody can say which of them it was.
+// outgoing finds what each project has put into the mailboxes of the others, by the slug of the sender. Of two projects with
+// one slug it is unknown which of them it was.
 func outgoing(o *exchange.Service, boxes []*box) map[*box][]*head {
 	names := machines.Local{Hostname: o.Host}.Names()
 	owner := make(map[string]*box, len(boxes))
@@ -197,8 +197,8 @@ func (b *box) pending(releases map[string]time.Time) {
 	}
 }
 
-// literal counts what waits by the letter: of each conversation what is strictly later than its latest release here, whoever may
-// have written that and whenever.
+// literal counts pending messages by the letter: of each conversation what is strictly later than its latest release here,
+// regardless of its writer and time.
 func literal(heads []head) int {
 	latest := map[string]time.Time{}
 	for i := range heads {

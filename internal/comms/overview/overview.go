@@ -13,7 +13,7 @@
 //
 // Two projects of one name, on this machine and on another one, that write under one name of a conversation have two conversations.
 //
-// A mailbox that cannot be looked at is told as such ([Project.Err]); it hides no other one. Names and titles are text of
+// A mailbox that cannot be looked at is reported as such ([Project.Err]); it hides no other one. Names and titles are text of
 // strangers and come as they are: showing them safely is for faces.
 package overview
 
@@ -35,11 +35,10 @@ type Options struct {
 	// Globs are patterns of mailbox folders, as the flag --projects-glob has them, ~ for the home folder; none: the mailboxes of
 	// all folders in the project folders of the office.
 	Globs []string
-	// Only is the name of a project: no other one is told. All are looked at nevertheless, because the messages of its
-	// partners' mailboxes count.
+	// Only is the name of a project: no other one is reported.
 	Only string
 
-	// ByTheLetter: signatures are not checked, and whatever lies there counts, as the protocol describes a survey.
+	// ByTheLetter: signatures are not checked, and every message counts, as the protocol describes a survey.
 	ByTheLetter bool
 
 	Halt func() halt.State // nil: halt.Read
@@ -67,7 +66,7 @@ type Project struct {
 	Messages   int
 	Pending    int // of Messages
 	Literal    int // the same by the letter: only releases that lie in this mailbox count
-	Unreadable int // of Pending: nobody can say of what conversation they are
+	Unreadable int // of Pending: their conversation is unknown
 	Unsigned   int // of Messages
 	Refused    int // messages that wait and that recv refuses; not among Pending
 	Foreign    int // plain files with names of no message
@@ -106,7 +105,7 @@ func (p *Project) Unread() []Message {
 	return list
 }
 
-// Has tells whether a message of that name lies in the mailbox.
+// Has reports whether the mailbox has a message of that name.
 func (p *Project) Has(name string) bool {
 	_, found := slices.BinarySearchFunc(p.heads, name, func(h head, name string) int { return strings.Compare(h.name, name) })
 	return found
@@ -143,7 +142,7 @@ func (p *Project) message(i int) Message {
 // A Conversation is one of a project, seen from both sides as far as they are on this machine.
 type Conversation struct {
 	ID      string
-	Partner string // slug; "": nobody has written and nothing was sent
+	Partner string // slug; "": no message came and none was sent
 	Waiting int    // messages of it that wait
 	key     string // as its messages have it
 	protocol.State

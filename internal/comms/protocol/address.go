@@ -2,7 +2,7 @@ package protocol
 
 import "tutti/internal/comms/machines"
 
-// An Address is a project on a machine, as FROM and TO name it. What a machine is called is a matter of who calls it.
+// An Address is a project on a machine, as FROM and TO name it. The name of a machine depends on the caller.
 type Address struct{ Machine, Project string }
 
 // ParseAddress reads an address as package machine does. False: it is none.

@@ -126,7 +126,7 @@ func (j *judge) signer() bool {
 	switch s := &j.r.Signers; {
 	case s.Fault() != nil:
 		return j.reject(CodeSignerNotAllowed, "the map of signers cannot be read, so no signer is allowed: "+s.Fault().Error())
-	case j.r.NoVerify: // nobody has signed that is known of
+	case j.r.NoVerify: // no known signer
 	case !s.Present() && j.r.Strict:
 		return j.reject(WarnSignerUnbound, "no map of signers says whose key this may be")
 	case !s.Present():

@@ -35,7 +35,7 @@ const (
 	CodeTimestampMismatch = "timestamp_mismatch"
 	CodeTimestampFuture   = "timestamp_future"
 
-	// Of a signature, and of who signed.
+	// Of a signature, and of its signer.
 	CodeSignatureMissing    = "signature_missing"
 	CodeSignatureInvalid    = "signature_invalid"
 	CodeSignatureUnknownKey = "signature_unknown_key"
@@ -75,7 +75,7 @@ const (
 	WarnToolMissing          = CodeToolMissing // on a query, which is never answered with a query
 	WarnAlreadyAsked         = "already_asked"
 	WarnLedgerUnwritable     = "ledger_unwritable" // for package comms
-	WarnOrphanStart          = "orphan_start"      // the first message is no request
+	WarnOrphanStart          = "orphan_start"      // the first message is not a request
 	WarnThirdParty           = "third_party"
 	WarnLate                 = "late_after_release"
 	WarnExpectedEscalate     = "expected_escalate"

@@ -33,7 +33,7 @@ const Version = "5"
 // nothing.
 const (
 	PollCadence      = 270 * time.Second // just under the five minutes for which a prompt cache lives
-	EmptyPolls       = 12                // after so many (about 54 minutes) the silence is told to the user
+	EmptyPolls       = 12                // after so many (about 54 minutes) the silence is reported to the user
 	ReleaseWait      = 24 * time.Hour    // how long a receiver waits for the release of what it completed
 	AcknowledgeAfter = 5 * time.Minute   // work that takes longer needs a progress first
 	DeferWindow      = 60 * time.Second  // who wrote to its agent so shortly ago is not interrupted by an inbox check

@@ -37,7 +37,7 @@ type Side string
 
 // The sides.
 const (
-	NoSide     Side = "none" // nobody: it is over
+	NoSide     Side = "none" // none: it is over
 	Originator Side = "originator"
 	Receiver   Side = "receiver"
 	User       Side = "user"
@@ -62,7 +62,7 @@ type State struct {
 	Terminal             bool
 	ReleaseStatus        string
 	Released             time.Time // of the latest release that ended a round, or closed again what was written late; zero: none did
-	Open                 bool      // not over, or somebody wrote after the release
+	Open                 bool      // not over, or a message came after the release
 	PollingPaused        bool      // until the user has decided
 
 	VerificationDue     bool // completed, and not released
@@ -81,11 +81,11 @@ type State struct {
 	Warnings     []string
 }
 
-// Fold returns the state of a conversation from the messages of both directions, in any order. A message that is given
-// twice, as from the record of the sender and from the mailbox of the receiver, counts once. One that is dated later than
-// FutureMax from now is left out with a warning: no receiver takes it, and a release of that kind would hide all that
-// comes. For the same reason a release that is dated later than FutureWarned from now ends nothing yet; it is told with the same
-// warning, and its number counts.
+// Fold returns the state of a conversation from the messages of both directions, in any order. A message that is given twice,
+// as from the record of the sender and from the mailbox of the receiver, counts once. One that is dated later than FutureMax
+// from now is left out with a warning: no receiver takes it, and a release of that kind would hide all later ones. For the same
+// reason a release that is dated later than FutureWarned from now ends nothing yet; it is reported with the same warning, and
+// its number counts.
 func Fold(events []Event, v View) State {
 	f := folder{v: v}
 	list := slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return tooLate(e.Time, v.Now) })
@@ -113,7 +113,7 @@ type folder struct {
 	v        View
 	s        State
 	owner    Side // who owes work
-	ask      Side // whose question is open; "": nobody's
+	ask      Side // the project whose question is open; "": none
 	asked    int  // its sequence
 	late     bool
 	since    time.Time // of the complete that waits for its release

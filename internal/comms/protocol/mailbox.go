@@ -57,8 +57,8 @@ type Listing struct {
 	Foreign  []string // in the order in which they were given
 }
 
-// ListMailbox sorts the entries of a mailbox, given in any order. A signature without its message is a delivery that was
-// cut off between its two steps: nobody sees it.
+// ListMailbox sorts the entries of a mailbox, given in any order. A signature without its message is a delivery that was cut
+// off between its two steps: readers do not see it.
 func ListMailbox(entries []DirEntry) Listing {
 	var l Listing
 	signed := map[string]bool{}
@@ -110,8 +110,8 @@ func OnEvent(name string, folder, lost bool) Action {
 }
 
 // Artifact returns the steps of a reference to a file beside the messages, as bodies have them: artifacts/report.pdf. The
-// result is the path below the mailbox. False: it leads elsewhere, or may be read in two ways. Whether a link on the way
-// leads out is for whoever opens it: below a handle of the mailbox, following none.
+// result is the path below the mailbox. False: it leads elsewhere, or may be read in two ways. Callers that open it check
+// whether a link on the way leads out: below a handle of the mailbox, following none.
 func Artifact(ref string) (path string, ok bool) {
 	steps := strings.Split(ref, "/")
 	if len(steps) < 2 || steps[0] != ArtifactFolder || len(ref) > 4096 { // the longest path that Linux takes

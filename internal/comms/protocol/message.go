@@ -15,7 +15,7 @@ type Message struct {
 	Type            Type   // one of the seven
 	Sequence        int    // from 1
 	Time            time.Time
-	Timestamp       string // the same as it stands in the header
+	Timestamp       string // the same as written in the header
 	Version         string
 	Tools           []string // REQUIRES_TOOLS, as they stand
 	ReleaseStatus   string   // one of ReleaseStatuses
@@ -28,22 +28,22 @@ type Message struct {
 // A Problem is why a header is refused.
 type Problem struct {
 	Code   string // "missing_field:TITLE", "bad_sequence"
-	Key    string // of the line that is meant; "": of none
+	Key    string // of the line at fault; "": of none
 	Detail string // in words, without text of the message
 }
 
 func (p Problem) String() string { return p.Detail }
 
-// required are the keys that every message has, in the order in which their absence is told.
+// required are the keys that every message has, in the order in which their absence is reported.
 var required = [...]string{
 	orgfile.Title, orgfile.ConversationID, orgfile.MessageType, orgfile.Sequence, orgfile.Timestamp,
 	orgfile.ProtocolVersion,
 }
 
-// Read returns the fields of a header, with what is wrong with them: first what is missing, then what has a wrong value.
-// Notes are warnings about fields that are there and say nothing; those that belong to other readers' versions of the
-// protocol are of this kind, because only we know them. Which version it is of is told and not judged. An optional field
-// without a value counts as absent.
+// Read returns the fields of a header, with what is wrong with them: first what is missing, then what has a wrong value. Notes
+// are warnings about fields that are there and say nothing; those that belong to other readers' versions of the protocol are of
+// this kind, because only we know them. The version is returned and not judged. An optional field without a value counts as
+// absent.
 func Read(h orgfile.Header) (m Message, problems []Problem, notes []string) {
 	value := func(key string) string {
 		v, _ := h.Get(key)

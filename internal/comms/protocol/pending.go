@@ -13,7 +13,7 @@ type Item struct {
 	Type         Type
 	Time         time.Time
 	Unreadable   bool // its header does not say to which conversation it belongs, or when it was written
-	Unsigned     bool // no signature lies beside it
+	Unsigned     bool // it has no signature file
 }
 
 // Item returns the message as an item. One of another version is as good as any if it says these two.
@@ -24,7 +24,7 @@ func (m *Message) Item(name string) Item {
 // Unread is what waits in a mailbox. Numbers are places in the list that was given.
 type Unread struct {
 	Pending    []int // in the order of the list
-	Unreadable []int // those of them that nobody can read: one warning a project
+	Unreadable []int // the unreadable ones among them: one warning a project
 	Latest     int   // the latest of Pending; -1: nothing waits
 }
 

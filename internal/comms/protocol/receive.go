@@ -50,8 +50,8 @@ type Signature struct {
 // A Sibling is another file of the mailbox that has the same conversation and sequence.
 type Sibling struct {
 	Name, SHA256 string
-	// Verify checks the signature that lies beside it; nil takes it for good. It is called only for a copy that would come
-	// before the message in hand.
+	// Verify checks its signature file; nil takes it for valid. It is called only for a copy that would come before the message
+	// in hand.
 	Verify func() Signature
 }
 

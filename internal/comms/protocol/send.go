@@ -55,10 +55,10 @@ func Timed(draft []byte, now time.Time) ([]byte, bool) {
 	return orgfile.Replace(draft, f, FormatTime(now)), true
 }
 
-// Prepare makes a message of a draft: the header is checked as the receiver will check it, and by the rules for who
-// writes; FROM and TO are added behind it, and the name is made. All problems are returned that are found at one go; with
-// any the message is not to be sent. The same draft gives the same bytes as long as nothing in it is rewritten: a
-// repeated send can be seen to be one.
+// Prepare makes a message of a draft: the header is checked as the receiver will check it, and by the rules for the writer;
+// FROM and TO are added behind it, and the name is made. All problems are returned that are found at one go; with any the
+// message is not to be sent. The same draft gives the same bytes as long as nothing in it is rewritten: a repeated send can be
+// seen to be one.
 func Prepare(d Draft) (Outgoing, []Problem) {
 	text := d.Text
 	h, err := orgfile.Parse(text)

@@ -14,9 +14,9 @@ import (
 // AnySender is the name in the map of signers whose keys hold for each sender that has no entry of its own.
 const AnySender = "*"
 
-// Signers say whose key may sign for which sender. The name of a sender is in the name of a file only, which nothing
-// signs: without such a map every key of the ring could speak for everybody. The zero value is that there is no map. A map
-// that cannot be read allows nobody.
+// Signers say whose key may sign for which sender. The name of a sender is in the name of a file only, which nothing signs:
+// without such a map every key of the ring could speak for every sender. The zero value means that there is no map. A map that
+// cannot be read allows no signer.
 type Signers struct {
 	present bool
 	fault   error
@@ -29,7 +29,7 @@ type Signers struct {
 //	web = ["0123456789ABCDEF0123456789ABCDEF01234567"]   # fingerprints of primary keys; blanks in them do not matter
 //	"*" = ["…"]                                          # for senders that are not listed
 //
-// With an error the result allows nobody, as does a file without the table.
+// With an error the result allows no signer, as does a file without the table.
 func ParseSigners(data []byte) (Signers, error) {
 	var file struct {
 		Signers map[string][]string `toml:"signers"`
@@ -83,7 +83,7 @@ func (s Signers) Senders() []string {
 	return slices.DeleteFunc(names, func(n string) bool { return n == AnySender })
 }
 
-// Allowed reports whether the key of a fingerprint may sign for a sender. Without a map nobody is allowed: ask Present
+// Allowed reports whether the key of a fingerprint may sign for a sender. Without a map no signer is allowed: ask Present
 // first.
 func (s Signers) Allowed(sender, key string) bool {
 	if s.fault != nil {

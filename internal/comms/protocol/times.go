@@ -2,9 +2,9 @@ package protocol
 
 import "time"
 
-// ParseTime reads the time of a header: YYYY-MM-DDTHH:MM, then seconds and a fraction or not, then Z or an offset as
-// ±HH:MM or ±HHMM. A blank may stand for the T. Without an offset nobody knows which instant is meant: that is no time,
-// nor is an instant whose year in UTC has not four digits, as names could not have it. The result keeps the offset.
+// ParseTime reads the time of a header: YYYY-MM-DDTHH:MM, then seconds and a fraction or not, then Z or an offset as ±HH:MM or
+// ±HHMM. A blank may stand for the T. Without an offset the instant is ambiguous: that is not a time, nor is an instant whose
+// year in UTC has not four digits, as names could not have it. The result keeps the offset.
 func ParseTime(s string) (time.Time, bool) {
 	const head = len("2006-01-02T15:04")
 	if len(s) < head || s[4] != '-' || s[7] != '-' || s[10] != 'T' && s[10] != ' ' || s[13] != ':' {

@@ -41,7 +41,7 @@ func (w *watcher) patterns() []string {
 
 func wild(s string) bool { return strings.ContainsAny(s, `*?[\`) }
 
-// literal is a step of a pattern without its escapes; false: it stands for several names.
+// literal is a step of a pattern without its escapes; false: it matches several names.
 func literal(step string) (string, bool) {
 	if !wild(step) {
 		return step, true
@@ -147,7 +147,7 @@ func (w *watcher) expand(pattern string) []string {
 	return paths
 }
 
-// matches lists the folders in a folder that a step of a pattern stands for. Hidden ones are nobody's projects.
+// matches lists the folders in a folder that match a step of a pattern. Hidden ones are not projects.
 func matches(dir, step string) []string {
 	entries, err := smallfile.ReadDir(dir, smallfile.Follow)
 	if err != nil {

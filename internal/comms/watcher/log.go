@@ -19,14 +19,13 @@ type Line struct {
 	At         time.Time
 	Project    string
 	File       string
-	Suppressed bool // the halt switch was on: nobody was notified
+	Suppressed bool // the halt switch was on: no notice was shown
 }
 
 // suppressed marks a line in the log.
 const suppressed = "(suppressed by HALT)"
 
-// String writes the line as it stands in the log: fields parted by tabs, without the end of a line. What a terminal would obey is
-// replaced.
+// String returns the line as written in the log: fields separated by tabs, without the end of a line.
 func (l Line) String() string {
 	s := protocol.FormatTime(l.At) + "\t" + field(l.Project) + "\t" + field(l.File)
 	if l.Suppressed {
@@ -38,7 +37,7 @@ func (l Line) String() string {
 // field makes a text one field.
 func field(s string) string { return strings.ReplaceAll(termsafe.Clean(s), "\t", " ") }
 
-// A logbook is the open log. One that cannot be opened or written is told of once, and kept no longer.
+// A logbook is the open log. One that cannot be opened or written is reported once, and kept no longer.
 type logbook struct {
 	path string // "": none is kept
 	f    *os.File
@@ -103,10 +102,10 @@ func (l *logbook) follow() {
 	l.open()
 }
 
-// memory is how much of the end of a log is read to learn what was told of: some ten thousand lines.
+// memory is how much of the end of a log is read to learn what was reported: some ten thousand lines.
 const memory = 1 << 20
 
-// told reads which messages were told of, as project and file. Lines of others, or cut ones, say nothing.
+// told reads which messages were reported, as project and file.
 func (l *logbook) told() map[string]bool {
 	seen := map[string]bool{}
 	if l.path == "" {

@@ -25,7 +25,7 @@ type watcher struct {
 	work    sync.WaitGroup
 
 	log     *logbook
-	notices *notices // nil: nobody is notified
+	notices *notices // nil: no notices
 	told    map[string]bool
 	held    bool // messages wait for the switch to be off
 
@@ -101,7 +101,7 @@ func (w *watcher) run(ctx context.Context) error {
 	}
 }
 
-// tick looks at the switch each second where nobody tells of it, and seldom where somebody does.
+// tick looks at the switch each second if the system does not report its changes, and seldom if it does.
 func (w *watcher) tick() *time.Ticker {
 	if w.o.HaltLook == nil {
 		return time.NewTicker(time.Second)
@@ -146,8 +146,8 @@ func (w *watcher) sorted() []*box {
 	return list
 }
 
-// scan looks for names that no event has told of, and forgets those that are gone. One is told of as if it had just come. Of
-// several, as when a whole project was moved in, those are told of that wait.
+// scan looks for names that no event has reported, and forgets those that are gone. One is reported as if it had just come. Of
+// several, as when a whole project was moved in, the pending ones are reported.
 func (w *watcher) scan(ctx context.Context, b *box) {
 	old := b.names
 	b.names = make(map[string]time.Time, len(old))
@@ -203,7 +203,7 @@ func (w *watcher) unreleased(ctx context.Context, b *box, names []string) []stri
 	})
 }
 
-// listNames takes what lies in a mailbox as known, without telling of it.
+// listNames takes the content of a mailbox as known, without reporting it.
 func (w *watcher) listNames(b *box) {
 	now := w.o.Now()
 	for _, e := range entries(b.path) {
@@ -282,7 +282,7 @@ func (w *watcher) flush(end bool) {
 		if len(b.waiting) == 0 {
 			continue
 		}
-		if halted { // what was to be told of is told of when the switch is off
+		if halted { // held back reports come when the switch is off
 			w.hold(b)
 			continue
 		}
@@ -293,7 +293,7 @@ func (w *watcher) flush(end bool) {
 	}
 }
 
-// hold takes back that the messages of a mailbox of which no notice was shown were told of. They have their lines, and get one notice.
+// hold unmarks the messages of a mailbox of which no notice was shown. They have their lines, and get one notice.
 func (w *watcher) hold(b *box) {
 	for _, name := range b.waiting {
 		delete(w.told, keyOf(b.project, name))
@@ -309,8 +309,8 @@ func (w *watcher) cleared(ctx context.Context) {
 	}
 }
 
-// summarize tells of all that waits and was not told of: one notice a project. While the switch is on, lines say so, and nobody is
-// notified.
+// summarize reports all pending messages that were not reported before: one notice a project. While the switch is on, lines say
+// so, and there are no notices.
 func (w *watcher) summarize(ctx context.Context) {
 	s, err := w.survey(ctx)
 	if err != nil {

@@ -42,7 +42,7 @@ type way struct {
 	say  func(ctx context.Context, title, body string) error
 }
 
-// newNotices finds the programs. Nil: nobody is to be notified, or there is none.
+// newNotices finds the programs. Nil: notices are off, or there is none.
 func newNotices(ctx context.Context, o *Options, warn func(key, text string)) *notices {
 	if o.NoNotify {
 		return nil
@@ -162,7 +162,7 @@ func run(ctx context.Context, env []string, name string, args ...string) error {
 	if len(env) > 0 {
 		c.Env = append(os.Environ(), env...)
 	}
-	c.WaitDelay = time.Second // somebody that it has left behind may hold its output
+	c.WaitDelay = time.Second // a process that it has left behind may hold its output
 	out, err := c.CombinedOutput()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) {
 		return nil

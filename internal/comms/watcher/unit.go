@@ -64,7 +64,7 @@ type Report struct {
 // newReport is a report on nothing yet, whose lists are lists for programs as well.
 func newReport() Report { return Report{Changed: []string{}, Warnings: []string{}} }
 
-// A ForeignUnitError reports a unit of that name that somebody else has written.
+// A ForeignUnitError reports a unit of that name that is not ours.
 type ForeignUnitError struct{ Path string }
 
 func (e *ForeignUnitError) Error() string {
@@ -136,8 +136,9 @@ func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }
 
-// Install writes the units where they differ and has systemd start the watcher, unless start is false, as while everything is halted:
-// then it begins with the next session of the user. A unit of somebody else is a *ForeignUnitError, and nothing is written.
+// Install writes the units where they differ and has systemd start the watcher, unless start is false, as while everything is
+// halted: then it begins with the next session of the user. A unit that is not ours is a *ForeignUnitError, and nothing is
+// written.
 func (s Service) Install(ctx context.Context, start bool) (Report, error) {
 	r := newReport()
 	if strings.ContainsAny(s.Program+s.Home, "\n\r") || !filepath.IsAbs(s.Program) {
@@ -186,7 +187,7 @@ func (s Service) session() []string {
 	return names
 }
 
-// Remove stops the watcher and removes the units. Those of somebody else stay, with a warning; none is no error.
+// Remove stops the watcher and removes the units. Those that are not ours stay, with a warning; none is not an error.
 func (s Service) Remove(ctx context.Context) (Report, error) {
 	r := newReport()
 	any := false

@@ -3,17 +3,17 @@
 //
 // # What is promised
 //
-// A message that comes while the watcher runs has its line within milliseconds. One that was there when it started, or that came
-// while everything was halted, is told of if its conversation is not released and no line of the log says that it was told of:
-// one notice for each project, however many there are. So a watcher that is started again repeats nothing, as long as it keeps a log.
-// Projects and mailboxes that are made while it runs are followed from then on; what the system does not report is found by
-// looking at everything now and then ([Options].Rescan), and lost events cause a look at once.
+// A message that comes while the watcher runs has its line within milliseconds. One that was there when it started, or that
+// came while everything was halted, is reported if its conversation is not released and no line of the log says that it was
+// reported: one notice for each project, however many there are. So a watcher that is started again repeats nothing, as long as
+// it keeps a log. Projects and mailboxes that are made while it runs are followed from then on; what the system does not report
+// is found by looking at everything now and then ([Options].Rescan), and lost events cause a look at once.
 //
 // A project gets at most one notice in five seconds; what comes meanwhile is counted in the next one. Lines have no such limit.
-// While the halt switch is on, lines are marked and nobody is notified; the watcher itself goes on.
+// While the halt switch is on, lines are marked and there are no notices; the watcher itself goes on.
 //
-// Nothing is read but the headers that say what is released, nothing is verified, nothing is moved. Whether a message is what it says
-// it is, is decided by who receives it.
+// Nothing is read but the headers that say what is released, nothing is verified, nothing is moved. The receiver decides
+// whether a message is authentic.
 //
 // One user has one watcher ([ErrSecond]). A notifier that hangs holds up no line. The log belongs to the user: it only grows,
 // and may be moved away at any time.
@@ -55,8 +55,8 @@ type Options struct {
 	NotifyCommand []string
 	Env           func(name string) string // nil: os.Getenv
 
-	Line func(Line)        // gets each line besides the log; nil: nobody does
-	Warn func(text string) // what is wrong, each once, for people; nil: nobody is told
+	Line func(Line)        // gets each line besides the log; nil: none
+	Warn func(text string) // gets each fault once, for people; nil: none
 
 	Halt func() halt.State // nil: halt.Read
 	// HaltLook delivers when the switch may have changed, for Run alone; nil: it is looked at every second.
@@ -70,17 +70,17 @@ type Options struct {
 var (
 	ErrSecond = errors.New("a watcher of yours runs already")
 	ErrNoRoot = errors.New("there is no folder with projects")
-	// ErrNobody reports that nothing that the watcher finds would reach anybody: no notifier, no log, nobody who takes the lines.
+	// ErrNobody reports that the watcher has no output: no notifier, no log, no receiver of the lines.
 	ErrNobody = errors.New("there is neither a notifier nor a log")
 )
 
-// LockFile is what makes the watcher one; it lies in the folder of records.
+// LockFile ensures that only one watcher runs; it is in the folder of records.
 const LockFile = "watch.lock"
 
 // LogFile is the log in the folder of records.
 const LogFile = "watch.log"
 
-// Run follows the mailboxes until ctx ends, which is no error, or with Once until all that is there was told of.
+// Run follows the mailboxes until ctx ends, which is not an error, or with Once until everything there was reported.
 func Run(ctx context.Context, o Options) error {
 	o = o.filled()
 	w := &watcher{o: o, boxes: map[string]*box{}, parents: map[string]*parent{}, events: make(chan event, 64), done: make(chan struct{}), warned: map[string]bool{}}

@@ -34,8 +34,8 @@ type Bus struct {
 	registry *registry.Registry
 	journals *journal.Journal
 
-	// Persons are whom this user knows, by which keys; nil: nobody. To be set before the bus is used. What a person answers counts only
-	// under a key that they have.
+	// Persons are the people that this user knows, with their keys; nil: none. To be set before the bus is used. What a person
+	// answers counts only under a key that they have.
 	Persons escalation.Persons
 	// Pins are the keys that this user knows others by; nil: the registry decides, as h2a specifies it. Likewise.
 	Pins trust.Keeper
@@ -50,7 +50,7 @@ func New(s negotiation.Store, r *registry.Registry) *Bus {
 	return &Bus{store: s, registry: r, journals: journal.New(s)}
 }
 
-// Negotiations are those of the bus, for looking at: nothing is demanded of who only looks.
+// Negotiations are those of the bus, for looking at: reading makes no demands.
 func (b *Bus) Negotiations() *negotiation.Negotiations {
 	n := negotiation.New(b.store, b.journals, b.registry)
 	n.Advise, n.Demands, n.Pins, n.Seen, n.AnySubject = b.advise, b.demands, b.Pins, b.Seen, b.AnySubject
@@ -80,7 +80,7 @@ func (b *Bus) holds(ctx context.Context, r *negotiation.Record) (*profile.Profil
 	return profile.Named(id)
 }
 
-// For returns the negotiations for one step by somebody: the profile that holds is asked before it is taken.
+// For returns the negotiations for one step of an agent: the chosen profile is checked before the step.
 func (b *Bus) For(ctx context.Context, step profile.Step, by address.Instance) (*negotiation.Negotiations, error) {
 	n := b.Negotiations()
 	n.Gate = func(act negotiation.Event, r *negotiation.Record, artifact []byte) []string {
@@ -159,13 +159,13 @@ func told(all []profile.Refusal) []string {
 	return out
 }
 
-// facts are what a profile asks for. Only the steps by which somebody agrees need the journal.
+// facts are what a profile asks for. Only the steps by which a party agrees need the journal.
 func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance, r *negotiation.Record, artifact []byte) (profile.Facts, error) {
 	f := profile.Facts{
 		Negotiation: r.ID, Actor: string(by), Signers: address.Texts(r.RequiredSigners), Kind: declaration.KindFor(r.Subject), Artifact: artifact,
 		Roles: func(i string) []string {
 			if b.Pins == nil {
-				roles, _, _ := b.registry.Effective(ctx, address.Instance(i)) // nobody is in no role
+				roles, _, _ := b.registry.Effective(ctx, address.Instance(i)) // no agent has no role
 				return roles
 			}
 			roles, _ := b.RolesOf(ctx, address.Instance(i))
@@ -192,8 +192,7 @@ func (b *Bus) facts(ctx context.Context, step profile.Step, by address.Instance,
 	return f, nil
 }
 
-// held tells whether somebody on this bus has a role that counts for this user. Where the registry decides, a role that was granted
-// counts, too; else not, as anyone can write a grant.
+// held reports whether an agent on this bus has a role that counts for this user.
 func (b *Bus) held(ctx context.Context, role string) bool {
 	for e, err := range b.registry.Everybody(ctx) {
 		if err != nil || !slices.Contains(e.Roles, role) {
@@ -219,7 +218,7 @@ func (b *Bus) counted(i address.Instance, reg *registry.Registration) trust.Role
 	return trust.RolesOf(i, reg, b.Pins)
 }
 
-// attests tells whether somebody's roles let them attest, which they do for good. Of a stranger it is demanded.
+// attests reports whether an agent's roles let it attest, which they do for good. It is required of a stranger.
 func (b *Bus) attests(ctx context.Context, i string) bool {
 	r, err := b.registry.Registered(ctx, address.Instance(i))
 	return err != nil || b.MayAttest(address.Instance(i), r)
@@ -280,7 +279,7 @@ func (b *Bus) DeclareInterest(ctx context.Context, id string, a negotiation.Act,
 	return b.Negotiations().Note(ctx, id, a, "event", b.role(ctx, a.By), i.JSON(), now)
 }
 
-// role is the one under which somebody declares something: the first of his registration.
+// role is the role of a declaration: the first of the declarer's registration.
 func (b *Bus) role(ctx context.Context, i address.Instance) string {
 	if r, err := b.registry.Registered(ctx, i); err == nil && len(r.Roles) > 0 && slices.Contains(envelope.Roles, r.Roles[0]) {
 		return r.Roles[0]

@@ -49,7 +49,7 @@ type Asked struct {
 	Next     string   `json:"next,omitempty"` // for a model: how the answer comes
 }
 
-// AskedOf is a question as it stands now.
+// AskedOf is the current state of a question.
 func AskedOf(m *escalation.Escalation, now time.Time) Asked {
 	a := Asked{ID: m.ID, Question: m.Question, State: string(m.State(now)), Answer: m.Outcome(now), Default: m.Fallback}
 	for _, o := range m.Options {

@@ -20,7 +20,7 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-// An Attesting is what somebody says to have understood, and as whom.
+// An Attesting is what an agent claims to have understood, and as whom.
 type Attesting struct {
 	Dossier     string // its hash
 	At          string // when it was understood, as the body says it
@@ -73,7 +73,7 @@ func refused(hint, format string, args ...any) error {
 	return &negotiation.RefusedError{Why: []string{fmt.Sprintf(format, args...)}, Hint: hint}
 }
 
-// holdsKey refuses a key under which nobody would believe the attestation.
+// holdsKey refuses a key that no reader would accept for the attestation.
 func (b *Bus) holdsKey(ctx context.Context, a negotiation.Act) error {
 	keys, err := b.registry.Keys(ctx, a.By)
 	if err != nil {
@@ -85,7 +85,7 @@ func (b *Bus) holdsKey(ctx context.Context, a negotiation.Act) error {
 	return nil
 }
 
-// attestsAs is the role in which somebody attests who may do so in it.
+// attestsAs is the role in which an agent attests, if it may.
 func attestsAs(r trust.Roles, capabilities []string, role string) (string, error) {
 	roles := r.Count
 	if role != "" {

@@ -14,9 +14,9 @@ import (
 	"tutti/internal/governance/profile"
 )
 
-// A demand is what a profile asks for before a negotiation is settled, for who reads in a journal that it was. Keys count that were
-// in use when an entry was written: what was settled well stays so when somebody changes his keys or goes. For that reason it is
-// not asked, either, who holds which role on the bus today.
+// A demand is what a profile asks for before a negotiation is settled, for readers of a journal that says so. Keys count that
+// were in use when an entry was written: what was settled well stays so when an agent changes its keys or leaves. For that
+// reason it also ignores which agent holds which role on the bus today.
 type demand struct {
 	bus     *Bus
 	profile *profile.Profile

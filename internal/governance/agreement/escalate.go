@@ -19,13 +19,13 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-// Matters are what was put before somebody on this bus, for one look.
+// Matters are the escalations on this bus, for one look.
 func (b *Bus) Matters() *escalation.Matters {
 	return escalation.New(b.store, b.registry, b.Persons, (&router{b: b}).route)
 }
 
-// Escalate puts something before who stands above the parties, through one of declaration.Channels. A nil payload is null. To whom it
-// goes is found by the enforcement plan that was agreed on for the scope, else it goes to a PRINCIPAL; the entry says so.
+// Escalate escalates a question to the parties' superior, through one of declaration.Channels. A nil payload is null. The
+// enforcement plan agreed for the scope determines who receives it; without one, it goes to a PRINCIPAL; the entry says so.
 func (b *Bus) Escalate(ctx context.Context, id string, a negotiation.Act, channel string, payload []byte, now time.Time) (*journal.Entry, error) {
 	if !slices.Contains(declaration.Channels, channel) {
 		return nil, &negotiation.RefusedError{Why: []string{"channel: one of " + strings.Join(declaration.Channels, " ")}}
@@ -49,12 +49,12 @@ func (b *Bus) Escalate(ctx context.Context, id string, a negotiation.Act, channe
 	return b.Negotiations().Note(ctx, id, a, "escalate", declaration.Mandataire, body.End(), now)
 }
 
-// Destination finds to whom a matter of a negotiation goes.
+// Destination finds the receiver of a matter of a negotiation.
 func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.Terms, now time.Time) (declaration.Destination, error) {
 	n := b.Negotiations()
 	s, err := n.Status(ctx, id, now)
 	if err != nil || s.Record == nil {
-		return declaration.Destination{}, err // who writes the entry is told what is missing
+		return declaration.Destination{}, err // the writer of the entry learns what is missing
 	}
 	plan, err := n.Agreed(ctx, planKind, s.Record.Scope, now)
 	if err != nil {
@@ -65,9 +65,9 @@ func (b *Bus) Destination(ctx context.Context, id, channel string, t escalation.
 	return declaration.Escalate(declaration.RoutesOf(plan), q, fallback), err
 }
 
-// principal is the PRINCIPAL to whom a matter goes that no plan leads anywhere: a party, else somebody of the scope. "": there is none, and any
-// person may answer. An agent with that role is passed over: it could not answer.
-// all returns what principals does; it is asked where no party is one.
+// principal is the PRINCIPAL that receives a matter without a route in a plan: a party, else a member of the scope. "": there
+// is none, and any person may answer. An agent with that role is passed over: it could not answer. all returns what principals
+// does; it is asked where no party is one.
 func (b *Bus) principal(ctx context.Context, r *negotiation.Record, all func(context.Context) ([]registry.Effective, error)) (string, error) {
 	for _, p := range r.Parties {
 		if p.Canonical().Host() != identity.Human {
@@ -180,9 +180,10 @@ func (b *Bus) once(ctx context.Context, m *escalation.Escalation, a negotiation.
 	})
 }
 
-// Settle records of every matter whose end has passed what applies since. It decides nothing that did not apply already, and returns
-// those of which something was written. What cannot be read or written of one negotiation is told in problems, and keeps no other from
-// being settled. Nothing is settled while it cannot be told who has answered. Who does this again and again gives the same ends each time.
+// Settle records for every matter whose end has passed what applies since. It decides nothing that did not apply already, and
+// returns those of which something was written. Read and write errors of one negotiation are returned in problems, and do not
+// block the others. Nothing is settled while it is unknown who has answered. Callers that do this repeatedly pass the same ends
+// each time.
 func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.Ends, now time.Time) (done []*escalation.Escalation, problems []error, err error) {
 	if err := b.blind(); err != nil {
 		return nil, []error{fmt.Errorf("settle: %w", err)}, nil
@@ -208,7 +209,7 @@ func (b *Bus) Settle(ctx context.Context, a negotiation.Act, ends *escalation.En
 	return done, problems, nil
 }
 
-// blind is why persons cannot be told by their keys now, nil where they can or where nobody is known at all.
+// blind is why the keys of persons are unknown now, nil where they are known or where there are none.
 func (b *Bus) blind() error {
 	if b.Persons == nil {
 		return nil

@@ -20,7 +20,7 @@ type Growth struct {
 type Follower struct {
 	b     *Bus
 	who   address.Instance
-	more  []string // ids that concern it although it is no party
+	more  []string // ids that concern it although it is not a party
 	begun bool
 	seen  map[string]*followed // by name of the record
 }
@@ -61,7 +61,7 @@ func (f *Follower) Look(ctx context.Context) ([]Growth, error) {
 		}
 		id := w.id
 		if id == "" {
-			id = was // what ended it is told as well
+			id = was // the entry that ended it is reported as well
 		}
 		if id == "" {
 			continue

@@ -53,7 +53,7 @@ func (b *Bus) Propose(ctx context.Context, a negotiation.Act, p Proposal, now ti
 	}
 	var text canonjson.Object
 	text.Str("text", p.Text)
-	// A plain text is no artifact of a kind, and so signed by any agent: the entry says that it was offered all the same.
+	// A plain text is not an artifact of a kind, and so signed by any agent: the entry says that it was offered all the same.
 	if _, err = n.Offer(ctx, p.ID, a, negotiation.Offering{Artifact: text.End(), Force: true}, now); err != nil {
 		return p.ID, nil, err
 	}

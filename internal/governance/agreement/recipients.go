@@ -10,7 +10,7 @@ import (
 	"tutti/internal/governance/escalation"
 )
 
-// maxTold is how many are told of a matter that is for a role.
+// maxTold is how many receivers are notified of a matter for a role.
 const maxTold = 16
 
 // Escalation returns one matter of a negotiation.
@@ -27,8 +27,9 @@ func (b *Bus) Escalation(ctx context.Context, negotiation, id string) (*escalati
 	return nil, fmt.Errorf("escalation %s: %w", id, escalation.ErrNone)
 }
 
-// Recipients are whom a matter is put before: whom it is for by name, or those who are registered with its role and have to do with its
-// scope, the first of them. Who raised it is none. Of those with a role only persons are told, who can answer.
+// Recipients are the receivers of a matter: the named one, or the first of those registered with its role that have to do with
+// its scope. The agent that raised it is not among them. Of those with a role only persons are notified, because they can
+// answer.
 func (b *Bus) Recipients(ctx context.Context, m *escalation.Escalation) (all []address.Instance, err error) {
 	role := m.Role()
 	if role == "" {

@@ -14,8 +14,8 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-// A router finds out anew whom matters are for: what an entry says of that was written by who escalates. It remembers what it has read
-// and is for one look.
+// A router finds the receivers of matters anew: the entry itself was written by the agent that escalates. It remembers what it
+// has read and is for one look.
 type router struct {
 	b       *Bus
 	records escalation.Memo[string, *negotiation.Record]     // by negotiation; nil: its terms are not known
@@ -25,14 +25,14 @@ type router struct {
 	chiefs  escalation.Memo[string, []registry.Effective] // all who hold a role
 }
 
-// A head is somebody who may be the PRINCIPAL of a negotiation.
+// A head is a candidate for the PRINCIPAL of a negotiation.
 type head struct {
 	of  string
 	who address.Instance
 }
 
-// route is by the plan that held when the matter was raised, so that one that is agreed on later makes nobody's answer undone. Without a
-// way in a plan it is for the PRINCIPAL whom the entry names if that is one, else for the one who is found.
+// route is by the plan that held when the matter was raised, so that one that is agreed on later invalidates no answer. Without
+// a way in a plan it is for the PRINCIPAL that the entry names if that is one, else for the one that is found.
 func (r *router) route(ctx context.Context, m *escalation.Escalation) (to declaration.Destination, known bool, err error) {
 	rec, err := r.record(ctx, m.Negotiation)
 	if err != nil || rec == nil || !slices.Contains(declaration.Channels, m.Channel) {
@@ -98,7 +98,7 @@ func (r *router) plan(ctx context.Context, scope string, at time.Time) ([]byte, 
 	return nil, nil
 }
 
-// planKind is the kind of artifact that says to whom matters go.
+// planKind is the kind of artifact that routes matters.
 const planKind = "ENFORCEMENT_PLAN"
 
 // isPrincipal tells whether a person is PRINCIPAL and has to do with a negotiation: as a party, or by its scope.

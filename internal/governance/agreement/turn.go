@@ -9,7 +9,7 @@ import (
 	"tutti/internal/store"
 )
 
-// A Turn is a negotiation that waits for somebody.
+// A Turn is a negotiation that waits for an agent.
 type Turn struct {
 	ID      string
 	Subject string

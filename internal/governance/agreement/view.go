@@ -29,7 +29,7 @@ type View struct {
 	valid     map[int]bool // attestations that their subject has signed, by their place
 	attested  []declaration.Attested
 	lastSaid  map[string]int // by canonical subject, where the declaration stands that counts
-	escalated map[string]int // likewise, where a conflict was put before somebody last
+	escalated map[string]int // likewise, where a conflict was last escalated
 }
 
 // View reads a negotiation as a decision. A journal that is broken is an error that is a *journal.Fault.
@@ -132,13 +132,13 @@ func (v *View) take(g *gatherer, e *journal.Entry, former bool) {
 // Valid tells whether an entry of Attestations is signed with an active key of its subject.
 func (v *View) Valid(e *journal.Entry) bool { return v.valid[e.Sequence] }
 
-// Escalated tells whether the conflict of somebody, as it was declared last, was put before who stands above.
+// Escalated reports whether an agent's conflict, as it was declared last, was escalated.
 func (v *View) Escalated(subject string) bool {
 	at, yes := v.escalated[address.Canonical(subject)]
 	return yes && at > v.lastSaid[address.Canonical(subject)]
 }
 
-// Posture is how somebody stands; false: nobody has asked about him.
+// Posture is an agent's position; false: no one has asked about it.
 func (v *View) Posture(of address.Instance) (declaration.Posture, bool) {
 	for _, p := range v.Postures {
 		if address.Same(p.Subject, string(of)) {

@@ -1,12 +1,12 @@
 // Package blocker keeps what agents say that they are blocked by: a call for help to their peers.
 //
-// Each agent has one record, which a new call replaces and which stays when it was resolved, with the first who resolved it. A call
-// is for those who follow its scope; it may also name agents that could help. It never expires: one whose agent was not seen for
-// a day is called stale, and is still there. A call is neither a stall, of which an agent says nothing, nor an escalation, which
-// goes to somebody who decides.
+// Each agent has one record, which a new call replaces and which stays when it was resolved, with the first who resolved it. A
+// call is for those who follow its scope; it may also name agents that could help. It never expires: one whose agent was not
+// seen for a day is called stale, and is still there. A call is neither a stall, which an agent does not report, nor an
+// escalation, which goes to a person or superior.
 //
-// Records are written by anybody who may write on the bus, also by programs that keep fewer rules. What cannot be read as a
-// record is named and skipped; members that are not known here are kept. Whoever shows a text makes it harmless.
+// Records are written by any program that may write on the bus, also by programs that keep fewer rules. What cannot be read as
+// a record is named and skipped; members that are not known here are kept. Callers sanitise a text before they show it.
 package blocker
 
 import (
@@ -37,7 +37,7 @@ const StaleAfter = 24 * time.Hour
 // A Blockage is what one agent has said. Times are as they are written.
 type Blockage struct {
 	Instance   address.Instance
-	Scope      string // "": for nobody in particular
+	Scope      string // "": for no particular agent
 	Reason     string
 	Needs      string             // what would help; may be empty
 	On         []address.Instance // who could help; may be empty. Existing programs do not know it
@@ -47,10 +47,10 @@ type Blockage struct {
 	Raw        []byte // the record
 }
 
-// NoticeKind is the kind of the message that tells somebody that they could help.
+// NoticeKind is the kind of the message for agents that could help.
 const NoticeKind = "blocker"
 
-// Active tells whether nobody has resolved it.
+// Active reports whether it is unresolved.
 func (b *Blockage) Active() bool { return b.ResolvedAt == "" }
 
 // Names tells whether it says of an agent that it could help: by its whole name, or by host and label.

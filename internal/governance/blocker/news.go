@@ -11,7 +11,7 @@ import (
 
 // The topics of pushes.
 const (
-	PeerBlocked   = "peer.blocked"   // {"instance","scope","reason","needs"}; no needs where none are told
+	PeerBlocked   = "peer.blocked"   // {"instance","scope","reason","needs"}; without needs if none are given
 	PeerUnblocked = "peer.unblocked" // {"instance"}
 )
 
@@ -21,13 +21,13 @@ type Follower struct {
 	Scopes   []string
 }
 
-// concerns tells whether a follower hears of a blockage: an active one of somebody else, in a scope of its own or naming it.
+// concerns reports whether a follower sees a blocker: an active one of another agent, in a scope of its own or naming it.
 func (f *Follower) concerns(b *Blockage) bool {
 	return b.Active() && b.Instance.Canonical() != f.Instance.Canonical() && (b.Scope != "" && slices.Contains(f.Scopes, b.Scope) || b.Names(f.Instance))
 }
 
 // News compares what a follower knew of, by canonical instance, with all blockages there are now. It returns what is news, each
-// kind by rising name of the agent, and what the follower knows now. Another reason for what is known is no news.
+// kind by rising name of the agent, and what the follower knows now. Another reason for a known blocker is not news.
 func (f *Follower) News(known map[address.Instance]address.Instance, all []*Blockage) (blocked []*Blockage, unblocked []address.Instance, now map[address.Instance]address.Instance) {
 	now = map[address.Instance]address.Instance{}
 	for _, b := range all {
@@ -53,7 +53,7 @@ func (f *Follower) News(known map[address.Instance]address.Instance, all []*Bloc
 // maxTold is how much of a text goes into a push, in bytes: the list has the whole.
 const maxTold = 1 << 10
 
-// Told is the data of a push that somebody is blocked.
+// Told is the data of a push that an agent is blocked.
 func (b *Blockage) Told() []byte {
 	var o canonjson.Object
 	o.Str("instance", string(b.Instance))
@@ -63,7 +63,7 @@ func (b *Blockage) Told() []byte {
 	return o.Bytes()
 }
 
-// Cleared is the data of a push that somebody is not blocked any more.
+// Cleared is the data of a push that an agent is no longer blocked.
 func Cleared(i address.Instance) []byte {
 	var o canonjson.Object
 	o.Str("instance", string(i))

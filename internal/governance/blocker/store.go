@@ -58,7 +58,7 @@ func read(k store.Key, data []byte) (*Blockage, error) {
 	return one, nil
 }
 
-// tries is how often a change is made again that somebody else was faster with.
+// tries is how often a change is made again that another process was faster with.
 const tries = 100
 
 // Raise writes what an agent is blocked by. replaced is what it was blocked by until then, nil when that was nothing.
@@ -95,7 +95,7 @@ func (b *Blockages) Raise(ctx context.Context, c Call, now time.Time) (made, rep
 	return nil, nil, fmt.Errorf("raise a blockage of %s: %w", c.Instance, err)
 }
 
-// again tells whether somebody else was faster.
+// again reports whether another process was faster.
 func again(err error) bool {
 	return errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrNotFound)
 }
@@ -136,7 +136,7 @@ func (b *Blockages) Resolve(ctx context.Context, i, by address.Instance, now tim
 
 // A Filter chooses blockages. The zero value chooses all.
 type Filter struct {
-	Active bool     // those that nobody has resolved
+	Active bool     // the unresolved ones
 	Scope  string   // of exactly this scope; "": of any
 	Scopes []string // of one of these; nil: of any
 }
@@ -159,8 +159,8 @@ func At(ctx context.Context, r store.Reader, k store.Key) (*Blockage, error) {
 	return read(doc.Key, doc.Data)
 }
 
-// List returns the blockages that a filter takes: those first that were raised first. What lies there and is none is told in
-// problems.
+// List returns the blockages that a filter takes: those first that were raised first. Files that are not blockers are returned
+// in problems.
 func List(ctx context.Context, r store.Reader, f Filter) (all []*Blockage, problems []error, err error) {
 	for e, err := range r.List(ctx, store.Blockage, "") {
 		var one *Blockage

@@ -25,7 +25,7 @@ const (
 // hosts are the programs that are suggested, the first one first.
 var hosts = []string{"claude", "codex", "agy"}
 
-// ErrIdle reports a threshold that is no number above zero.
+// ErrIdle reports a threshold that is not a number above zero.
 var ErrIdle = errors.New("is not a number of milliseconds above 0")
 
 // Idle reads a threshold in milliseconds as it is written; "" is the usual one. Existing programs take every spelling of a number.
@@ -57,7 +57,7 @@ type Activity struct {
 	Latest  string // time of the latest event, "" where it is not told
 }
 
-// A Stalled is work that nobody goes on with. All members may be empty.
+// A Stalled is work that no agent goes on with. All members may be empty.
 type Stalled struct {
 	ID     string `json:"id,omitempty"`
 	Title  string `json:"title,omitempty"`
@@ -108,7 +108,7 @@ func field(raw []byte) string {
 	return s
 }
 
-// A Check is the advice whether somebody should be launched to conduct. It is advice: nothing comes of it by itself.
+// A Check is the advice whether to launch a conductor. It is advice: nothing follows from it by itself.
 type Check struct {
 	Workspace      string // as it was asked for
 	Available      bool   // the program that tracks work has answered

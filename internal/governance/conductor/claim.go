@@ -45,7 +45,7 @@ func (e *NotLiveError) Hint() string {
 	return "start the agent there with its MCP server (tutti host setup), then claim again; \"tutti discover\" lists who is live, \"tutti sessions\" where"
 }
 
-// maxTries ends a loop in which each round fails only because somebody else has added a line.
+// maxTries ends a loop in which each round fails only because another process has added a line.
 const maxTries = 100
 
 // Claim takes the seat, or a place in the queue for it, for an agent that is live in the workspace, and says who conducts then. Whose
@@ -121,7 +121,7 @@ func (d *Service) wrote(ctx context.Context, w Where, now time.Time) (*Resolutio
 
 func (s *Request) is(i address.Instance) bool { return i.Canonical() == s.Instance.Canonical() }
 
-// best is the session of an agent that a claim is tied to: the one that is asked for, else one that somebody serves, the latest first.
+// best is the session of an agent that a claim is tied to: the requested one, else one with a server, the latest first.
 func (r *Resolution) best(s Request) *presence.Session {
 	var best *presence.Session
 	for _, c := range r.Candidates {
@@ -136,7 +136,7 @@ func (r *Resolution) best(s Request) *presence.Session {
 	return best
 }
 
-// absent says why an agent is no candidate.
+// absent returns why an agent is not a candidate.
 func (d *Service) absent(ctx context.Context, r *Resolution, s Request, now time.Time) error {
 	e := &NotLiveError{Instance: s.Instance, Workspace: r.Workspace}
 	look, err := d.Presence.Look(ctx)
@@ -151,7 +151,7 @@ func (d *Service) absent(ctx context.Context, r *Resolution, s Request, now time
 	return e
 }
 
-// maxAhead is how far clocks are taken to differ: an hour or a time zone, and not what somebody has made up.
+// maxAhead is how far clocks are taken to differ: an hour or a time zone, and not an invented time.
 const maxAhead = 24 * time.Hour
 
 // after is a time that comes behind another one, and is at in case that does already.
@@ -163,9 +163,10 @@ func after(at, other string) string {
 	return max(at, envelope.Stamp(t), envelope.Stamp(t.Add(time.Millisecond)))
 }
 
-// line makes a claim. It stands behind all that stand, unless their times are in the far future, and behind what was written in its own
-// name: neither a clock that is late nor one that is early takes the seat away, and existing programs go by the greatest time of an
-// instance. No two times are equal: of equal ones existing programs take the instance that came first to the log, whenever that was.
+// line makes a claim. It is placed behind all that are valid, unless their times are in the far future, and behind what was
+// written in its own name: neither a clock that is late nor one that is early takes the seat away, and existing programs go by
+// the greatest time of an instance. No two times are equal: of equal ones existing programs take the instance that came first
+// to the log, whenever that was.
 func (d *Service) line(ctx context.Context, r *Resolution, s Request, to *presence.Session, now time.Time) ([]byte, error) {
 	of, _, err := d.events(ctx, r.place.IDs)
 	if err != nil {

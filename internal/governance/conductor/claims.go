@@ -41,9 +41,9 @@ type event struct {
 	turn      turn
 }
 
-// A turn is by what claims follow each other. The time in a line is the word of whoever wrote it. That a line stands behind another one is
-// not: so a claim does not count from before the tied ones that are in the log before it, whatever its time is. These are always written
-// with a time behind those that stand. Among others the time decides, as in existing programs.
+// A turn is the order of claims. The time in a line is the claim of its writer. That a line comes after another one is not: so
+// a claim does not count from before the tied ones that are in the log before it, whatever its time is. These are always
+// written with a time behind those that stand. Among others the time decides, as in existing programs.
 type turn struct {
 	from  string
 	place int // in the log, among what was read
@@ -107,7 +107,7 @@ func agentOf(raw []byte) proc.ID {
 	return proc.ID{PID: int(pid), Start: uint64(start), Boot: boot}
 }
 
-// signatureOf reads a signature. One that is none holds for nobody.
+// signatureOf reads a signature. A broken one is valid for no agent.
 func signatureOf(raw []byte) *signature.Object {
 	var v [3][]byte
 	canonjson.Pick(raw, []string{"by", "alg", "value"}, v[:])

@@ -1,9 +1,10 @@
 // Package conductor says which agent conducts a workspace, and keeps the claims by which agents take that seat.
 //
-// Everything is worked out anew at each question from what is on the bus: the claims, and who is there. The first claim whose holder
-// is live in the workspace conducts; without one, the live agent registered as CONDUCTOR that has been there for longest; without
-// that, nobody, which is the ordinary state. So nobody has to notice that a conductor has died: the next one conducts as soon as its
-// session counts no more, at once where its process can be seen to have ended, else when its heartbeat has expired.
+// Everything is worked out anew at each question from what is on the bus: the claims, and who is there. The first claim whose
+// holder is live in the workspace conducts; without one, the live agent registered as CONDUCTOR that has been there for
+// longest; without that, none, which is the ordinary state. So no agent has to notice that a conductor has died: the next one
+// conducts as soon as its session counts no more, at once where its process can be seen to have ended, else when its heartbeat
+// has expired.
 //
 // Beyond what existing programs do, in lines that they read as their own:
 //
@@ -19,7 +20,8 @@
 //
 // What conducting means is agreed among agents. Nothing is refused to others because of it, and it gives no right over them.
 //
-// The package starts nothing: it reads and writes the store, is told the time, and processes are asked about through what it is given.
+// The package starts nothing: it reads and writes the store, gets the time, and asks about processes through functions that it
+// is given.
 package conductor
 
 import (
@@ -44,13 +46,13 @@ type Service struct {
 	Machine  presence.Machine // where processes are asked about; the zero one knows of none
 }
 
-// A Where says which workspace is meant: by ID, or else by folder. Of a folder every id counts that somebody has used for it.
+// A Where selects a workspace: by ID, or else by folder. For a folder every id counts that was used for it.
 type Where struct {
 	ID      string
 	Path    string              // real path
-	Derived address.WorkspaceID // the id that a folder has which nobody has named yet
-	// Durable finds the id that later programs give a folder in a repository; nil: it is not asked. It is called only when somebody
-	// is there under such an id.
+	Derived address.WorkspaceID // the id of a folder that has not been named yet
+	// Durable finds the id that later programs give a folder in a repository; nil: it is not asked. It is called only when an
+	// agent is there under such an id.
 	Durable func(ctx context.Context) string
 }
 
@@ -63,8 +65,8 @@ type Candidate struct {
 // A Resolution says who conducts a workspace.
 type Resolution struct {
 	Workspace  string             // id, in canonical form
-	Conductor  address.Instance   // "": nobody; as the claim spells it
-	ClaimedBy  address.Instance   // "": by role, or nobody
+	Conductor  address.Instance   // "": none; as the claim spells it
+	ClaimedBy  address.Instance   // "": by role, or none
 	Candidates []Candidate        // in the order of their records
 	Claim      *Claim             // that of the conductor, nil where it has none
 	Next       []address.Instance // live claimants behind the conductor, in the order in which they follow
@@ -107,7 +109,7 @@ func (d *Service) resolve(ctx context.Context, w Where, now time.Time) (*Resolut
 	return r, d.seat(ctx, r, all)
 }
 
-// place finds the ids of a workspace, and the one by which it is told.
+// place finds the ids of a workspace, and the one to show.
 func (d *Service) place(ctx context.Context, look *presence.Look, w Where, now time.Time) (string, presence.Workspaces, error) {
 	if w.ID != "" {
 		id := address.Canonical(w.ID)

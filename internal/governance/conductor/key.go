@@ -29,7 +29,7 @@ func (e *KeyError) Hint() string {
 	return fmt.Sprintf("\"tutti keys list --instance %s\" lists the keys that count", e.Instance)
 }
 
-// signs is an error for a key that an agent does not sign with. Without one nothing is signed, which is no error.
+// signs is an error for a key that an agent does not sign with. Without one nothing is signed, which is not an error.
 func (d *Service) signs(ctx context.Context, s Request) error {
 	if s.Key == nil {
 		return nil

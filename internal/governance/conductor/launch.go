@@ -34,7 +34,7 @@ const (
 	reasonRemote = `no live session of a remote agent (host "remote") is on this bus; --remote ID names one`
 )
 
-// ErrNoSender reports a launch that is confirmed and in nobody's name.
+// ErrNoSender reports a launch that is confirmed and has no sender.
 var ErrNoSender = errors.New("it is not known who asks for the launch")
 
 // A BusyError reports a launch for the same workspace that is under way.
@@ -51,7 +51,7 @@ func (e *BusyError) Hint() string { return "look again in half a minute: nothing
 type Launch struct {
 	Check   *Check
 	Confirm bool
-	From    address.Instance // who asks; "": nobody
+	From    address.Instance // the requester; "": none
 	Remote  address.Instance // who is asked; "": the remote agent that is there
 	Holder  string           // who holds the lock meanwhile, for people
 	Leases  store.Leases
@@ -83,7 +83,7 @@ func (d *Service) Launch(ctx context.Context, l Launch, now time.Time) (*Outcome
 	return o, d.alone(ctx, &l, o, now)
 }
 
-// alone goes through the gates while nobody else does so for the same workspace.
+// alone passes the gates while no other process does so for the same workspace.
 func (d *Service) alone(ctx context.Context, l *Launch, o *Outcome, now time.Time) error {
 	lease, err := l.Leases.Acquire(ctx, "conductor-launch "+address.Segment(address.Canonical(l.Check.Workspace)), l.Holder, launching)
 	if held, ok := errors.AsType[*store.HeldError](err); ok {
@@ -98,7 +98,7 @@ func (d *Service) alone(ctx context.Context, l *Launch, o *Outcome, now time.Tim
 	return err
 }
 
-// still makes sure, before something is sent, that nobody else has asked while this process was stopped.
+// still makes sure, before something is sent, that no other process has asked while this process was stopped.
 func (l *Launch) still(ctx context.Context) error {
 	lease, err := l.Leases.Renew(ctx, l.lease, launching)
 	if errors.Is(err, store.ErrLost) {

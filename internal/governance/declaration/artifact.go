@@ -8,7 +8,7 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// KindOf returns the kind that an artifact says it is, "" when it says none or is no object.
+// KindOf returns the kind that an artifact declares, "" when it declares none or is not an object.
 func KindOf(artifact []byte) string { return member(artifact, "kind") }
 
 // A shape is what an artifact of a kind must have.
@@ -46,9 +46,9 @@ var shapes = map[string]shape{
 	Signature:       {strings: []string{"by", "alg", "value"}},
 }
 
-// Guard returns everything that is wrong with an artifact, one sentence a fault, none when it may be put before the other
-// parties. It is stricter than what foreign readers look at in three things, which all would be regretted after signing: a
-// text that must be there is not empty, no member stands twice, and the signature covers all that is written.
+// Guard returns everything that is wrong with an artifact, one sentence a fault, none when it may be shown to the other
+// parties. It is stricter than what foreign readers look at in three things, which all would be regretted after signing: a text
+// that must be there is not empty, no member occurs twice, and the signature covers all that is written.
 func Guard(artifact []byte) []string {
 	f, object := open(artifact)
 	if !object {

@@ -12,7 +12,8 @@ import (
 // attestationKind is what the body of an attestation calls itself.
 const attestationKind = "comprehension-attestation"
 
-// An Attestation says that its subject has understood what is decided: the dossier with that hash. It binds nobody to agree.
+// An Attestation says that its subject has understood what is decided: the dossier with that hash. It does not bind the subject
+// to agree.
 type Attestation struct{ Subject, Dossier, At string }
 
 // ParseAttestation reads the body of an attestation.
@@ -38,7 +39,7 @@ func (a Attestation) check() error {
 	return nil
 }
 
-// IsHash tells whether a text is a hash as it stands in documents.
+// IsHash reports whether a text is a hash as written in documents.
 func IsHash(s string) bool {
 	hex, ok := strings.CutPrefix(s, "sha256:")
 	return ok && len(hex) == 64 && strings.Trim(hex, "0123456789abcdef") == ""

@@ -33,7 +33,7 @@ type Separation struct {
 }
 
 // Separate judges whether an artifact of one of the three kinds is only that: a contract that carries a charter, or an
-// engagement that lays down a rule, is two things at once, of which one would be signed by who may not sign it.
+// engagement that lays down a rule, is two things at once, one of which would have a signer that may not sign it.
 func Separate(artifact []byte) Separation {
 	f, object := open(artifact)
 	if !object {

@@ -1,14 +1,14 @@
-// Package declaration judges what parties to an agreement declare: the artifacts that they put before each other, their
-// interests and the conflicts that follow from these, that they have understood what is decided, and to whom a matter goes that
-// they cannot settle.
+// Package declaration judges what parties to an agreement declare: the artifacts that they offer each other, their interests
+// and the conflicts that follow from these, that they have understood what is decided, and who receives a matter that they
+// cannot settle.
 //
 // Everything here is a pure function from JSON text and plain values to a judgement. Nothing is read, written or signed for; no
 // judgement decides anything, it says what is so and why. Who is registered in which role, which entries a journal holds and
 // whether a judgement stops anybody is asked and decided above, in the negotiation and by the chosen profile.
 //
-// Text comes from strangers. What is too large, too deep or no JSON is refused in time that grows with its length, and a list
-// of faults ends after MaxFaults. Two names mean the same agent when their canonical addresses are equal, so that nobody leaves a
-// conflict behind by another spelling; scopes are compared as they stand.
+// Text comes from strangers. Text that is too large, too deep or not valid JSON is refused in time that grows with its length,
+// and a list of faults ends after MaxFaults. Two names mean the same agent when their canonical addresses are equal, so that no
+// agent escapes a conflict by another spelling; scopes are compared byte by byte.
 package declaration
 
 import (

@@ -8,7 +8,7 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// The reasons for which somebody stands high in a dossier, in the order in which they weigh.
+// The reasons for a high place in a dossier, by weight.
 const (
 	byConflict   = "conflit-declarable"
 	byHiding     = "masque-impact-collectif"
@@ -28,7 +28,7 @@ type Subject struct {
 	Panel            // its decision scopes are not looked at: a dossier knows those of the current artifact alone
 }
 
-// A Dossier puts before everybody concerned what they decide on, in the order of who has to look most carefully.
+// A Dossier shows everyone concerned what they decide on, those who have to look most carefully first.
 type Dossier struct {
 	Negotiation, Scope, Artifact string // the artifact by its hash, "" for none
 	Subjects                     []string
@@ -104,7 +104,7 @@ func (i Item) before(j Item) int {
 }
 
 // JSON returns the dossier as it is hashed. It holds no time: a dossier that is made again from the same journal is the same
-// dossier, and whoever attested it need not do so again.
+// dossier, and an attestation stays valid.
 func (d Dossier) JSON() []byte {
 	var o canonjson.Object
 	o.Str("kind", "decision-dossier")

@@ -26,17 +26,17 @@ const (
 // interestKind is what the body of a declaration calls itself.
 const interestKind = "declaration-interet"
 
-// ErrForeign reports a declaration about somebody else than who made it.
+// ErrForeign reports a declaration about another agent than its maker.
 var ErrForeign = errors.New("an interest is declared by the agent that has it")
 
-// An Interest is what somebody declares to have at stake.
+// An Interest is a declared stake of an agent.
 type Interest struct {
 	Subject          string
 	Interests        []string // none: what was declared before is taken back
 	Bindings         []string // scopes to which it binds them
 	HidesCollective  bool     // it can hide what a decision means for all
 	At               string   // as it was written
-	body             []byte   // as it was read, with members that nobody here knows
+	body             []byte   // as it was read, with unknown members
 	bindings, hidden bool     // the member was there
 }
 
@@ -96,8 +96,8 @@ func ParseInterest(body []byte) (Interest, error) {
 	return i, i.check()
 }
 
-// InterestBy is ParseInterest for an entry of a journal: a declaration about somebody else is none, or anybody could take back
-// with an empty one what an opponent declared.
+// InterestBy is ParseInterest for an entry of a journal: a declaration about another agent does not count, or any party could
+// take back with an empty one what an opponent declared.
 func InterestBy(actor string, body []byte) (Interest, error) {
 	i, err := ParseInterest(body)
 	if err == nil && !address.Same(actor, i.Subject) {
@@ -138,8 +138,8 @@ func setOf(names []string) agents {
 
 func (s agents) has(name string) bool { return s[address.Canonical(name)] }
 
-// Flag returns whom an entry by CONTROL flags as having a conflict: the actor spoke in that role, and the body names somebody
-// and says so in one of the three ways in which programs do.
+// Flag returns the agent that an entry by CONTROL flags as having a conflict: the actor spoke in that role, and the body names
+// an agent and says so in one of the three ways in which programs do.
 func Flag(actorRole string, body []byte) (subject string, flagged bool) {
 	if actorRole != Control {
 		return "", false

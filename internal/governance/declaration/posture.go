@@ -12,10 +12,10 @@ type Panel struct {
 	DecisionScopes []string
 	Signers        []string                      // who is required to sign
 	Flagged        []string                      // whom CONTROL has flagged
-	Scopes         func(subject string) []string // for which somebody is registered; nil: nobody is for any
+	Scopes         func(subject string) []string // roles with a registered agent; nil: unknown
 }
 
-// A Posture is how somebody stands towards a conflict of interest, and what they are shown of the decision therefore.
+// A Posture is an agent's position towards a conflict of interest, and what it is therefore shown of the decision.
 type Posture struct {
 	Subject         string
 	Conflict        string    // NoConflict, Watched or Conflict

@@ -11,7 +11,8 @@ import (
 // A Route is one way up that an enforcement plan lays down. What it leaves empty it says nothing about.
 type Route struct{ Target, Scope, Channel, Trigger, Domain, Authority string }
 
-// RoutesOf returns the ways up of an enforcement plan, in its order. What is no route has an empty target and leads nowhere.
+// RoutesOf returns the ways up of an enforcement plan, in its order. An entry that is not a route has an empty target and leads
+// nowhere.
 func RoutesOf(plan []byte) []Route {
 	list, _ := canonjson.Get(plan, "escalations")
 	var all []Route
@@ -26,7 +27,7 @@ func RoutesOf(plan []byte) []Route {
 // A Request is a matter that has to go up.
 type Request struct{ Scope, Channel, Trigger, Domain string }
 
-// A Destination is to whom it goes.
+// A Destination is the receiver of a matter.
 type Destination struct {
 	Request
 	OK        bool
@@ -73,8 +74,8 @@ func (r Route) score(q Request) (score int, may bool) {
 	return score, true
 }
 
-// Escalate finds to whom a matter goes: by the route that fits best, of equal ones the first; else to the fallback principal, if
-// there is one.
+// Escalate finds the receiver of a matter: by the route that fits best, of equal ones the first; else the fallback principal,
+// if there is one.
 func Escalate(routes []Route, q Request, fallback string) Destination {
 	d := Destination{Request: q}
 	if !slices.Contains(Channels, q.Channel) {

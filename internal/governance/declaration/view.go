@@ -14,7 +14,7 @@ type PostureView struct {
 	HidesCollective bool            `json:"masqueImpactCollectif"` // its interest can hide what this means for all
 }
 
-// postureMembers are what a posture says wherever it is told.
+// postureMembers are the members of a posture in every output.
 type postureMembers struct {
 	Conflict   string   `json:"postureConflit"`
 	Criteria   []string `json:"criteres"` // what makes a conflict of it

@@ -32,11 +32,11 @@ const (
 // without it.
 const AttestRight = "attester-comprehension"
 
-// EscalateNotResolve is the one disposition towards conflicts that there is: a program says that there is one, and to whom it
-// goes. It never settles it.
+// EscalateNotResolve is the one disposition towards conflicts that there is: a program says that there is one, and who receives
+// it. It never settles it.
 const EscalateNotResolve = "escalate-not-resolve"
 
-// Channels are the ways in which a matter is put before somebody above.
+// Channels are the ways of escalating a matter.
 var Channels = []string{"advise", "decide", "alert"}
 
 // AuthorityKinds are the kinds of authority to which a matter can be escalated.
@@ -63,17 +63,17 @@ var signers = map[string][]string{
 	EnforcementPlan: {Principal, Executive, Control},
 }
 
-// Signers returns the roles that may sign an artifact of a kind, nil for what is no kind.
+// Signers returns the roles that may sign an artifact of a kind, nil for an unknown kind.
 func Signers(kind string) []string { return slices.Clone(signers[kind]) }
 
-// MaySign tells whether somebody who holds these roles may sign an artifact of a kind. Nobody may sign what is no kind; whether
-// that stops a reader of somebody else's journal is the reader's rule.
+// MaySign reports whether an agent with these roles may sign an artifact of a kind. An unknown kind cannot be signed; whether
+// that stops a reader of a foreign journal is the reader's rule.
 func MaySign(kind string, roles ...string) bool {
 	return slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(signers[kind], r) })
 }
 
-// MayAttest tells whether somebody with these roles and capabilities may attest that they have understood: PRINCIPAL, EXECUTIF and
-// MANDATAIRE by their role, AGENTS with the capability, and nobody else.
+// MayAttest reports whether an agent with these roles and capabilities may attest that it has understood: PRINCIPAL, EXECUTIF
+// and MANDATAIRE by their role, AGENTS with the capability, and no others.
 func MayAttest(roles, capabilities []string) bool {
 	for _, r := range roles {
 		switch r {

@@ -15,8 +15,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Members of an alert that are ours. Who raises alerts keeps members that it does not know, so that a later alert for another
-// reason is told from the one that was seen: by its time.
+// Members of an alert that are ours. The program that raises alerts keeps members that it does not know, so that a later alert
+// for another reason can be distinguished from the one that was seen: by its time.
 const (
 	mSeenAt = "answeredAt"
 	mSeenBy = "answeredBy"
@@ -25,7 +25,7 @@ const (
 	mSeal   = "answerSeal"
 )
 
-// alerts are the agents that were put before a person because they do not go on.
+// alerts are the agents that were escalated to a person because they do not go on.
 func (m *Matters) alerts(ctx context.Context) (all []*Escalation, problems []error, err error) {
 	for e, err := range m.store.List(ctx, store.Escalation, "") {
 		var one *Escalation
@@ -67,7 +67,7 @@ func (m *Matters) alert(ctx context.Context, k store.Key) (*Escalation, error) {
 	return a.matter(), nil
 }
 
-// believe leaves out what nobody has said: who can write the bus can write into an alert that a person has seen it.
+// believe drops unproven claims: anyone who can write the bus can write into an alert that a person has seen it.
 func (m *Matters) believe(ctx context.Context, a *Alert) error {
 	if a.Seen == nil {
 		return nil
@@ -107,10 +107,10 @@ type Alert struct {
 	Reason       string
 	RelanceCount int
 	Detail       string // in words, for people; "" for none
-	To           string // whom it is for, as it stands there
+	To           string // the receiver, as written there
 	At, Last     time.Time
 	Count        int     // how often it came to this since At
-	Seen         *Answer // nil: nobody says to have seen it since Last. [Matters] leave out what no person has sealed
+	Seen         *Answer // nil: no one claims to have seen it since Last. [Matters] leave out claims that no person has sealed
 	Raw          []byte
 
 	seal signature.Object // of Seen
@@ -134,7 +134,7 @@ func ParseAlert(raw []byte) (*Alert, error) {
 	text := func(n int) string { s, _ := canonjson.String(v[n]); return s }
 	at := func(n int) time.Time { t, _ := envelope.ParseTime(text(n)); return t }
 	number := func(n int) int {
-		const most = 1 << 20 // nobody can have come to more
+		const most = 1 << 20 // no count can be higher
 		i, ok := canonjson.Int(v[n])
 		if !ok || i < 0 || i > most {
 			return 0
@@ -201,7 +201,7 @@ func (a *Alert) matter() *Escalation {
 	return one
 }
 
-// tries is how often a change is made again that somebody else was faster with.
+// tries is how often a change is made again that another process was faster with.
 const tries = 100
 
 // See writes down that a person has seen an alert, and what that person says to it, under that person's key. It stays until the agent

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/governance/journal"
 )
 
-// May tells whether somebody may answer a matter, also by his role. attended is false where nobody has shown to be at the terminal.
+// May reports whether a person may answer a matter, also by role. attended is false if no one was shown to be at the terminal.
 func (m *Matters) May(ctx context.Context, one *Escalation, who address.Instance, attended bool) error {
 	if err := one.May(who, attended); err != nil {
 		return err
@@ -85,8 +85,8 @@ func (f *fold) answer(one *Escalation, e *journal.Entry, said, note []byte) {
 	one.Answer = &a
 }
 
-// doubt notes an answer under a key that the registry has for a person, now or once, and of which nothing is known here. One that is known
-// and was revoked is no matter of doubt.
+// doubt notes an answer under a key that the registry has for a person, now or once, and of which nothing is known here. A
+// known key that was revoked is not in doubt.
 func (f *fold) doubt(one *Escalation, e *journal.Entry) {
 	if seal := f.seal(e); seal != journal.SealGood && seal != journal.SealRevoked {
 		return

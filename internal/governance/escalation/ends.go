@@ -10,8 +10,9 @@ import (
 	"tutti/internal/store"
 )
 
-// Ends remembers of each journal how far it was read and when its matters end, for who looks again and again: a journal that has not grown, and none
-// of whose matters has come to its end, is not read. The zero value knows nothing. It is not safe for concurrent use.
+// Ends remembers of each journal how far it was read and when its matters end, for callers that look repeatedly: a journal that
+// has not grown, and none of whose matters has come to its end, is not read. The zero value knows nothing. It is not safe for
+// concurrent use.
 type Ends struct {
 	journals map[string]*ending
 }
@@ -34,8 +35,9 @@ func (n *Ends) Next() (first time.Time) {
 	return first
 }
 
-// Lapsed returns the matters whose end has passed without an answer and of which that is not on record, the oldest first. One whose answer
-// others may know to be one is none of them. Journals that cannot be read are told in problems, and read again the next time.
+// Lapsed returns the matters whose end has passed without an answer and of which that is not on record, the oldest first. One
+// whose answer others may recognise is not among them. Journals that cannot be read are returned in problems, and read again
+// the next time.
 func (m *Matters) Lapsed(ctx context.Context, n *Ends, now time.Time) (due []*Escalation, problems []error, err error) {
 	names, err := m.journals(ctx)
 	if err != nil {

@@ -26,15 +26,15 @@ type People interface {
 	Registered(ctx context.Context, i address.Instance) (*registry.Registration, error)
 }
 
-// Persons are the keys that a person has said to be those of somebody: the reader's own memory, which nobody who can write a bus can
-// change. A *trust.Pins is one.
+// Persons are the keys that a person has confirmed: the reader's own memory, which no one who can write a bus can change. A
+// *trust.Pins is one.
 type Persons interface {
 	Bound(i address.Instance) []signature.Public
-	// Err is why that memory cannot be read now: nobody is known then, which says nothing about anybody.
+	// Err is why that memory cannot be read now: no person is known then, which proves nothing about any of them.
 	Err() error
 }
 
-// A Router finds to whom a matter goes by the rules, whatever its writer says. known is false when that cannot be told.
+// A Router finds the receiver of a matter by the rules, whatever its writer says. known is false when that is unknown.
 type Router func(ctx context.Context, m *Escalation) (to declaration.Destination, known bool, err error)
 
 // Store is what matters are read from.
@@ -54,8 +54,8 @@ type Matters struct {
 	tried int // verifications in vain
 }
 
-// New returns the matters of a bus, for one look: what is read of who is registered is read once. Without a memory of who the persons are
-// (nil) nobody's answer counts. Without a router (nil) matters are for whom their writers name.
+// New returns the matters of a bus, for one look: registrations are read once. Without known persons (nil) no answer counts.
+// Without a router (nil) matters are for the receivers that their writers name.
 func New(s Store, p People, known Persons, r Router) *Matters {
 	return &Matters{store: s, people: &remembered{people: p}, persons: known, route: r}
 }
@@ -85,7 +85,8 @@ const (
 	maxMatters  = 10_000 // of one journal
 )
 
-// All returns the matters of all negotiations, the oldest first, and the alerts. What lies there and is none is told in problems.
+// All returns the matters of all negotiations, the oldest first, and the alerts. Files that are neither are returned in
+// problems.
 func (m *Matters) All(ctx context.Context) (all []*Escalation, problems []error, err error) {
 	names, err := m.journals(ctx)
 	if err != nil {
@@ -123,7 +124,7 @@ func (m *Matters) journals(ctx context.Context) (names []string, err error) {
 			names = append(names, name)
 		}
 		if unfit {
-			err = nil // nobody's
+			err = nil // no receiver
 		}
 		return err
 	}
@@ -169,8 +170,7 @@ func (e *MoreError) Error() string {
 	return text
 }
 
-// in reads the matters of a journal, and what became of each; what there is beside them is told in notes. The state of the negotiation is
-// asked only when there is one.
+// in reads the matters of a journal, and the outcome of each; remarks beside them are returned in notes.
 func (m *Matters) in(ctx context.Context, name string) (all []*Escalation, notes []error, err error) {
 	f := fold{m: m, ctx: ctx, byID: map[string]*Escalation{}}
 	for line, err := range store.FindIn(ctx, m.store, store.Key{Kind: store.Journal, Name: name}, lines, mark) {
@@ -220,10 +220,10 @@ type fold struct {
 	err   error
 }
 
-// maxNotes is how many entries of a journal are named that are no matters.
+// maxNotes is how many entries of a journal are named that are not matters.
 const maxNotes = 20
 
-// matter takes an entry that puts something before somebody. Of several with one id the first stands.
+// matter reads an entry that escalates something. Of several with one id the first counts.
 func (f *fold) matter(e *journal.Entry, one *Escalation) {
 	if first := f.byID[one.ID]; first != nil {
 		first.Repeats++
@@ -296,8 +296,8 @@ func (f *fold) routed(one *Escalation) {
 	one.Target, one.Authority, one.Source = tidy(to.Target), to.Authority, to.Source
 }
 
-// A ManyError reports an id that matters of several negotiations bear: whoever can write a journal can take one. Nothing but a claim says
-// which was first.
+// A ManyError reports an id that matters of several negotiations bear: anyone who can write a journal can take one. Nothing but
+// a claim says which was first.
 type ManyError struct {
 	ID string
 	Of []string // the negotiations

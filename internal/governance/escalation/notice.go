@@ -10,11 +10,11 @@ import (
 
 // The kinds of messages about a matter.
 const (
-	NoticeKind = kindMatter // to whom it is for
-	AnswerKind = KindAnswer // to who raised it
+	NoticeKind = kindMatter // to its receiver
+	AnswerKind = KindAnswer // to the agent that raised it
 )
 
-// Notice is the text of a message to whom a matter is for. Everything in it that others have written has been shortened.
+// Notice is the text of a message to the receiver of a matter.
 func (m *Escalation) Notice() string {
 	var b strings.Builder
 	what := map[string]string{"advise": "Advice is asked for", "decide": "A decision is asked for", "alert": "A warning"}[m.Channel]
@@ -36,7 +36,7 @@ func (m *Escalation) Notice() string {
 	return b.String()
 }
 
-// AnswerNotice is the text of a message to who raised it: what was decided.
+// AnswerNotice is the text of a message to the agent that raised it: what was decided.
 func (m *Escalation) AnswerNotice() string {
 	if m.Answer == nil {
 		return ""

@@ -54,7 +54,7 @@ func (r *remembered) Keys(ctx context.Context, i address.Instance) (*registry.Ke
 	})
 }
 
-// Registered is the registration of somebody.
+// Registered is the registration of an agent or person.
 func (r *remembered) Registered(ctx context.Context, i address.Instance) (*registry.Registration, error) {
 	reg, err := r.roles.Get(i, func() (*registry.Registration, error) {
 		reg, err := r.people.Registered(ctx, i)
@@ -104,8 +104,8 @@ func (m *Matters) tries(keys *registry.Keys) journal.Keys {
 	return tried
 }
 
-// sealed tells under which of a person's own keys something is sealed that has a hash. A key that was revoked seals what its revocation
-// names, which was there before it; whatever else says about its own time is a claim of who has the key by now.
+// sealed returns which of a person's own keys has sealed something with a hash. A revoked key seals what its revocation names,
+// which was there before it; any other time is a claim of the key's current holder.
 func (m *Matters) sealed(ctx context.Context, who address.Instance, hash string, by func(signature.Public) bool) (key signature.Public, ok bool, err error) {
 	held, err := m.OwnKeys(ctx, who)
 	for _, h := range held {
@@ -116,8 +116,9 @@ func (m *Matters) sealed(ctx context.Context, who address.Instance, hash string,
 	return key, false, err
 }
 
-// Sealed are the hashes of the answers that a person has given under a key, the newest first, which a revocation of that key names. Others may
-// know the person by it, so it does not matter whether anybody here has said to. What cannot be read is told in problems, and may lack.
+// Sealed are the hashes of the answers that a person has given under a key, the newest first, which a revocation of that key
+// names. Others may know the person by it, so it does not matter whether it is confirmed here. Read errors are returned in
+// problems, so hashes may be missing.
 func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signature.Public) (hashes []string, problems []error) {
 	known := *m
 	known.held = Memo[address.Instance, []registry.OwnKey]{}
@@ -137,7 +138,7 @@ func (m *Matters) Sealed(ctx context.Context, who address.Instance, key signatur
 	for _, name := range names {
 		found, notes, err := known.in(ctx, name)
 		for _, note := range notes {
-			if _, more := errors.AsType[*MoreError](note); more { // the others are no matters
+			if _, more := errors.AsType[*MoreError](note); more { // the others are not matters
 				problems = append(problems, note)
 			}
 		}
@@ -173,7 +174,7 @@ type also struct {
 	key signature.Public
 }
 
-// Bound are the keys that somebody is known by.
+// Bound are the keys that a person is known by.
 func (p also) Bound(i address.Instance) (all []signature.Public) {
 	if p.Persons != nil {
 		all = p.Persons.Bound(i)

@@ -1,9 +1,10 @@
-// Package escalation knows which matters were put before somebody who decides, what became of them, and who may answer.
+// Package escalation knows which questions were escalated to a person or superior, what became of them, and who may answer.
 //
-// A matter of a negotiation stands in its journal, as an entry of existing programs with members of ours in its payload: a question,
-// options, an end and what applies then. It is answered by an entry of a person, sealed with that person's key; an agent cannot
-// answer for one. The first such answer counts that was given before the end. When the end has passed without one, the declared
-// fall-back applies; an entry that says so is for the record and decides nothing, so that nobody can end a matter early.
+// A matter of a negotiation is recorded in its journal, as an entry of existing programs with members of ours in its payload: a
+// question, options, an end and what applies then. It is answered by an entry of a person, sealed with that person's key; an
+// agent cannot answer for one. The first such answer counts that was given before the end. When the end has passed without one,
+// the declared fall-back applies; an entry that says so is for the record and decides nothing, so that no one can end a matter
+// early.
 //
 // An agent that stopped and does not go on is a matter, too: an alert, of which each agent has one. A person says that it was
 // seen, which stays with the alert until the agent goes on.
@@ -98,7 +99,7 @@ func optionOf(raw []byte) (o Option, ok bool) {
 	return o, o.ID != ""
 }
 
-// Check tells what is wrong with terms that somebody is about to set.
+// Check returns what is wrong with new terms.
 func (t *Terms) Check(now time.Time) error {
 	switch {
 	case len(t.Question) > MaxQuestion:
@@ -175,7 +176,7 @@ func (t *Terms) Payload(payload []byte) []byte {
 	return payload
 }
 
-// Option returns the option that somebody means, by its id or its text, in whatever case.
+// Option returns the chosen option, by its id or its text, in any case.
 func (t *Terms) Option(said string) (Option, bool) {
 	said = strings.TrimSpace(said)
 	for _, o := range t.Options {

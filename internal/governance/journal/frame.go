@@ -131,7 +131,7 @@ func frame(tip Tip, payload []byte, seal Seal) ([]byte, error) {
 	}
 	if e, err := parse(payload); err != nil || seal.Key != nil || len(e.Signatures) == 0 {
 		payload = canonjson.Set(payload, mLink, link(tip))
-	} // what somebody has signed elsewhere stays what was signed
+	} // an envelope signed elsewhere stays as it was signed
 	if seal.Key != nil {
 		var err error
 		if payload, err = envelope.Sign(payload, seal.By, seal.Key); err != nil {

@@ -10,9 +10,9 @@
 // Each look at a journal, and each addition, reads all of it: a negotiation has tens of entries. [Journal.Verify] also verifies
 // every signature.
 //
-// The package knows no rule of negotiations: who may write what is judged by its callers, who bring a [Fold], a summary of
-// entries that is brought up to date before each addition, and are asked again when somebody else was faster. No lock is held
-// meanwhile. Where a journal lies is the store's concern, and what runs at the same time the caller's: nothing here starts a
+// The package knows no rule of negotiations: its callers judge who may write what, and bring a [Fold], a summary of entries
+// that is brought up to date before each addition, and are asked again when another process was faster. No lock is held
+// meanwhile. The place of a journal is the store's concern, and what runs at the same time the caller's: nothing here starts a
 // goroutine.
 //
 // A Journal is safe for concurrent use if its store is.
@@ -96,8 +96,8 @@ func (j *Journal) Catch(ctx context.Context, id string, f Fold) (tip Tip, err er
 }
 
 // Append adds one entry. The fold (nil: none) is brought to the end, then payload is called: it judges and returns the payload,
-// an object as [Check] wants it, or an error, with which the addition ends. When somebody else wrote in between, all of that is
-// done again, so that what is added always follows what was judged. The fold then has the new entry, too.
+// an object as [Check] wants it, or an error, with which the addition ends. If another process wrote in between, all of that is
+// done again, so that each added entry follows what was judged. The fold then has the new entry, too.
 func (j *Journal) Append(ctx context.Context, id string, f Fold, seal Seal, payload func(Tip) ([]byte, error)) (*Entry, error) {
 	k, err := KeyOf(id)
 	for n := 0; err == nil && n < tries; n++ {

@@ -49,8 +49,8 @@ func (v *verifier) noteID(e *Entry) {
 	}
 }
 
-// noteTime compares dates. A clock may be late, so an early date is told and no fault; that of one and the same writer going
-// back has fewer excuses.
+// noteTime compares dates. A clock may be late, so an early date is reported and not a fault; that of one and the same writer
+// going back has fewer excuses.
 func (v *verifier) noteTime(e *Entry, by address.Instance) {
 	at, ok := envelope.ParseTime(e.CreatedAt)
 	if !ok {

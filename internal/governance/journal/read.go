@@ -13,7 +13,7 @@ import (
 
 // The rules of the chain in the order in which they are looked at, as the Rule of a Fault.
 const (
-	RuleLine      = "line" // it is no JSON object, or longer than is read
+	RuleLine      = "line" // it is not a JSON object, or longer than is read
 	RuleProtocol  = "protocol"
 	RuleVersion   = "version"
 	RuleSequence  = "sequence"
@@ -41,7 +41,7 @@ func (j *Journal) Read(ctx context.Context, id string) iter.Seq2[*Entry, error] 
 	return j.ReadBehind(ctx, id, Tip{})
 }
 
-// ReadBehind is Read for who has read up to a tip.
+// ReadBehind is Read for callers that have read up to a tip.
 func (j *Journal) ReadBehind(ctx context.Context, id string, tip Tip) iter.Seq2[*Entry, error] {
 	return func(yield func(*Entry, error) bool) {
 		k, err := KeyOf(id)

@@ -14,8 +14,8 @@ import (
 	"tutti/internal/store"
 )
 
-// Keys are the public keys of one instance: those that may sign now, those that were revoked, and those that are registered for it and that
-// the reader does not believe to be its own. All are empty for who is not registered.
+// Keys are the public keys of one instance: those that may sign now, those that were revoked, and those that are registered for
+// it and that the reader does not believe to be its own. All are empty for an unregistered instance.
 type Keys struct{ Active, Revoked, Doubted []signature.Public }
 
 // Checks are what Verify needs beside the journal.
@@ -37,12 +37,12 @@ const (
 	SealNoKey                  // its writer has no key
 	SealElsewhere              // its writer's signature covers something else, as that of an attestation does, or was not looked at
 	SealDoubted                // under a key that the reader does not believe to be the writer's
-	SealBad                    // under none of the writer's keys, or by somebody else only
+	SealBad                    // under none of the writer's keys, or only by another agent
 )
 
 // What a Note says of an entry that is good by the rules of the chain.
 const (
-	NoteUnsealed = "unsealed"  // its writer has sealed others here, so somebody else may have written it
+	NoteUnsealed = "unsealed"  // its writer has sealed others here, so another agent may have written it
 	NoteUnknown  = "unknown"   // its writer has no key in the registry, so the signature proves nothing
 	NoteRevoked  = "revoked"   // sealed with a key that was revoked since
 	NoteForeign  = "foreign"   // it bears a signature of its writer that covers something else than the entry
@@ -126,7 +126,7 @@ type verifier struct {
 	seed   maphash.Seed
 }
 
-// broken ends the chain. Of several bad entries the first is told, unless that was a bad seal and this one ends the chain.
+// broken ends the chain. Of several bad entries the first is reported, unless that was a bad seal and this one ends the chain.
 func (v *verifier) broken(rule, why string) {
 	if v.r.Bad == nil {
 		v.r.Bad = &Fault{v.id, v.r.Tip.Count, rule, why}
@@ -194,7 +194,7 @@ func (v *verifier) findKeys(ctx context.Context, w *work) error {
 	if v.tried += len(w.own) * (len(keys.Active) + len(keys.Revoked) + len(keys.Doubted)); v.tried <= maxTried+2*v.r.Entries {
 		return nil
 	}
-	// Somebody makes this cost much. What we wrote has its seal last, under a key that is in use.
+	// An attacker makes this cost much. What we wrote has its seal last, under a key that is in use.
 	if w.e.link == nil {
 		w.own = nil
 	} else if len(w.own) > 0 {

@@ -18,7 +18,7 @@ const (
 	Remark = "remark" // lawful, and worth a thought
 )
 
-// MaxFindings is how many findings are told. Who repairs a proposal begins with these.
+// MaxFindings is how many findings are returned. A repair of a proposal begins with these.
 const MaxFindings = 100
 
 // A Finding is one thing that a check found.
@@ -34,7 +34,7 @@ type Result struct {
 	Profile  string          // against which it was checked; "" for none
 	Answered map[string]bool // by the key of the question
 	Findings []Finding
-	More     bool // there are more findings than are told
+	More     bool // there are more findings than are returned
 	Nearest  []Near
 }
 
@@ -56,7 +56,7 @@ func (c *checker) find(code, weight, subject, format string, args ...any) {
 	c.r.Findings = append(c.r.Findings, Finding{code, weight, subject, fmt.Sprintf(format, args...)})
 }
 
-// full tells whether nothing more is told; going on would only cost time.
+// full reports whether no more findings are returned; going on would only cost time.
 func (c *checker) full() bool { return len(c.r.Findings) == MaxFindings && c.r.More }
 
 // Check judges a proposal against what always holds and a profile: the one with that id, or if it is "" the one that the proposal
@@ -159,7 +159,7 @@ func (c *checker) owner(a *actor) {
 	}
 }
 
-// delegated looks at agents to whom work is delegated, and at subagents.
+// delegated looks at agents that work is delegated to, and at subagents.
 func (c *checker) delegated(a *actor) {
 	parent := a.parent
 	if at := strings.LastIndexByte(a.id, '~'); parent == "" && at > 0 {
@@ -245,7 +245,7 @@ func (c *checker) mandated() {
 		case c.full():
 			return
 		case m.instance == "":
-			continue // an authority that is told in other words
+			continue // an authority that is expressed in other words
 		case c.actor(m.instance) == nil:
 			c.find("unknown", Breach, m.instance, "has a mandate and is not an actor")
 		case m.role != "" && !slices.Contains(envelope.Roles, m.role):
@@ -318,7 +318,7 @@ func (c *checker) written(id, kind string, artifact []byte) {
 	}
 }
 
-// signer looks at somebody who is to sign.
+// signer looks at an expected signer.
 func (c *checker) signer(id, kind, who string) {
 	a := c.actor(who)
 	switch {
@@ -357,7 +357,7 @@ func (c *checker) upward() {
 	}
 }
 
-// competent looks at somebody to whom matters go.
+// competent looks at a receiver of matters.
 func (c *checker) competent(target, kind, in string) {
 	a := c.actor(target)
 	switch {

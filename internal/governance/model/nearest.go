@@ -17,7 +17,7 @@ type Near struct {
 	Differences []string
 }
 
-// maxDifferences is how many differences from one profile are told.
+// maxDifferences is how many differences from one profile are returned.
 const maxDifferences = 20
 
 // nearest returns all profiles, the one with the fewest differences first; of equals the one with the lower letter.

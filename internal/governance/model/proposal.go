@@ -112,7 +112,7 @@ func (a *actor) is(role string) bool { return a != nil && slices.Contains(a.role
 // only tells whether the actor has that role and no other.
 func (a *actor) only(role string) bool { return a.is(role) && len(a.roles) == 1 }
 
-// maxNesting is how many scopes lie in each other in a real organisation, and some. Those that lie in a ring are told elsewhere.
+// maxNesting is how many scopes lie in each other in a real organisation, and some. Those in a ring are reported elsewhere.
 const maxNesting = 100
 
 // reaches tells whether a scope, or one in which it lies, is one of the actor's.

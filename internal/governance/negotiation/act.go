@@ -17,7 +17,7 @@ import (
 // LatestBase is a base that fits in any case: for callers whose protocol has no way to name one.
 const LatestBase = "latest"
 
-// An Offering is an artifact to be put before the parties.
+// An Offering is an artifact to offer to the parties.
 type Offering struct {
 	Artifact []byte
 	// Base is the hash of the offer that it answers, LatestBase, or "": then what the artifact names as its baseArtifactHash.
@@ -26,8 +26,8 @@ type Offering struct {
 	Force bool
 }
 
-// Offer puts an artifact before the parties. Every offer but the first names the one it answers, so that nobody overwrites what he
-// has not seen: a *StaleError names the latest.
+// Offer offers an artifact to the parties. Every offer but the first names the one it answers, so that no party overwrites an
+// offer that it has not seen: a *StaleError names the latest.
 func (n *Negotiations) Offer(ctx context.Context, id string, a Act, o Offering, now time.Time) (*journal.Entry, error) {
 	return n.propose(ctx, id, a, o, Offer, now)
 }
@@ -109,8 +109,8 @@ func (n *Negotiations) gate(ev Event, r *Record, artifact []byte) error {
 	return nil
 }
 
-// Sign signs the latest offer. hash names the artifact that the signer has looked at, so that nobody signs another one that came
-// meanwhile; "" means whatever is the latest. See HashOf for an artifact.
+// Sign signs the latest offer. hash names the artifact that the signer has looked at, so that no party signs another one that
+// came meanwhile; "" means whatever is the latest. See HashOf for an artifact.
 func (n *Negotiations) Sign(ctx context.Context, id string, a Act, hash string, now time.Time) (*journal.Entry, error) {
 	return n.sign(ctx, id, a, hash, "event", "sign", now)
 }
@@ -195,7 +195,7 @@ func (n *Negotiations) Reject(ctx context.Context, id string, a Act, reason stri
 	return n.close(ctx, id, a, Reject, "reject", "", reason, now)
 }
 
-// Withdraw ends a negotiation by who made the latest offer, or by any party as long as there is none.
+// Withdraw ends a negotiation: for the party that made the latest offer, or for any party as long as there is none.
 func (n *Negotiations) Withdraw(ctx context.Context, id string, a Act, reason string, now time.Time) (*journal.Entry, error) {
 	return n.close(ctx, id, a, Withdraw, "withdraw", "", reason, now)
 }

@@ -30,7 +30,7 @@ func (p *Person) doubt(keys *registry.Keys, wellFormed bool) {
 	p.Keys.Doubted = tried(p.Keys.Doubted)
 }
 
-// doubts says why nothing counts under a key that the registry has for somebody, with the code of a Judgement.
+// doubts returns why no signature counts under a key that the registry has for an agent, with the code of a Judgement.
 func (p *Person) doubts(who address.Instance, key signature.Public) (code, why string) {
 	if !address.WellFormed(string(who)) {
 		return CodeName, say("the name %s has characters that no address has: it can look like the name of another", who)
@@ -66,7 +66,7 @@ func (p *person) meets(key signature.Public) {
 	}
 }
 
-// meetsBy is meets for who has sealed an entry.
+// meetsBy is meets for an agent that has sealed an entry.
 func (p *person) meetsBy(e *journal.Entry) {
 	if p.trust.First() && p.met == (signature.Public{}) {
 		p.met = sealedUnder(e, p.Keys.Active)

@@ -73,8 +73,8 @@ func (b *bench) person(i address.Instance) *person {
 	return p
 }
 
-// PersonOf asks the registry about an instance, and the pins (nil: nobody's) which of its keys are its own. It is never nil: of who is not
-// registered it tells nothing. Keys that ended with their owner, who was taken out of service, were revoked then.
+// PersonOf asks the registry about an instance, and the pins (nil: none) which of its keys are its own. It is never nil: for an
+// unregistered instance it is empty. Keys that ended when their owner was retired were revoked then.
 func PersonOf(ctx context.Context, people People, pins trust.Memory, i address.Instance) (*Person, error) {
 	p := &Person{}
 	err := people.Standing(ctx, i)
@@ -198,8 +198,8 @@ func (f *fold) check(s *Signed, former bool) *Judgement {
 	return v
 }
 
-// twins tells whether a signature counts in the place of another one, of a quorum, which somebody has made with the same key under
-// another name. What covers the negotiation names its signer, and anybody can have copied what does not.
+// twins tells whether a signature counts in the place of another one, of a quorum, which was made with the same key under
+// another name. A signature that covers the negotiation names its signer; any other could be copied.
 func (f *fold) twins(o, s *Signed, former bool) bool {
 	if f.record == nil {
 		return false
@@ -314,8 +314,8 @@ func (f *fold) judge(s *Signed) Judgement {
 	return Judgement{Counts: true}
 }
 
-// sealedAgain tells whether a signature was put at its place by the signer himself: only that is a repetition, any other may be
-// a copy by somebody else.
+// sealedAgain reports whether the signer itself put a signature at its place: only that is a repetition, any other may be a
+// copy by another agent.
 func (f *fold) sealedAgain(s *Signed) bool {
 	e, err := f.b.n.journals.Entry(f.b.ctx, f.id, s.At)
 	return err == nil && e.Sequence == s.Index && e.Linked() && e.NegotiationID == f.id && f.b.seal(e) == journal.SealGood

@@ -12,11 +12,11 @@ import (
 // a writer who wants to dispute later what is agreed behind it. Clocks that are an hour wrong, one to each side, are two apart.
 const maxApart = 3 * time.Hour
 
-// A dated is a date that somebody has vouched for with his seal.
+// A dated is a date that an agent has confirmed with its seal.
 type dated struct {
 	Date  string
 	Index int              // of the entry
-	By    address.Instance // "": nobody has
+	By    address.Instance // "": none has
 }
 
 // witness takes note of the date of an entry.
@@ -36,7 +36,7 @@ func (f *fold) since(e *journal.Entry) time.Time {
 	return at
 }
 
-// written is since for who may have a clock that is late.
+// written is since for agents whose clock may be late.
 func (f *fold) written(e *journal.Entry) time.Time {
 	at, _ := envelope.ParseTime(e.CreatedAt)
 	if seen := f.since(e).Add(-maxApart); seen.After(at) {
@@ -81,7 +81,7 @@ func after(date string, t time.Time) bool {
 	return t.IsZero() || !ok || at.Sub(t) > envelope.MaxSkew
 }
 
-// revokedBefore tells whether all keys that somebody had and has no longer were revoked before a date.
+// revokedBefore reports whether all former keys of an agent were revoked before a date.
 func (p *person) revokedBefore(date string) bool {
 	for _, k := range p.Keys.Revoked {
 		if t, known := p.Gone[k]; !known || !after(date, t) {

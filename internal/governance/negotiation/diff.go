@@ -16,11 +16,11 @@ type Change struct {
 	Old, New []byte // raw JSON
 }
 
-// maxChanges is how many changes are told.
+// maxChanges is how many changes are returned.
 const maxChanges = 1000
 
-// Differences compares two artifacts member by member, in the order of the first, then of what only the second has. Two spellings
-// of one value are no change.
+// Differences compares two artifacts member by member, in the order of the first, then of what only the second has. Two
+// spellings of one value are not a change.
 func Differences(a, b []byte) []Change {
 	var out []Change
 	differ(&out, "", a, b, 0)

@@ -11,14 +11,15 @@
 // is found, and an entry with an earlier date than it can have. What this user has seen settled stays so, whatever is written into
 // the registry later.
 //
-// Our own entries keep strict rules. Who is no party and holds no mandate for the act is refused, and so is what the state does
-// not allow ([Next]), what comes after the deadline, an offer that does not name the one it answers ([StaleError]), an artifact
-// that its guards refuse, and a signature that would not count. Other programs keep none of these. Their entries are read and
-// judged one by one; what does not count is named with the reason ([Judgement]) and spoils nothing else.
+// Our own entries keep strict rules. An agent that is not a party and holds no mandate for the act is refused, and so is a step
+// that the state does not allow ([Next]), what comes after the deadline, an offer that does not name the one it answers
+// ([StaleError]), an artifact that its guards refuse, and a signature that would not count. Other programs keep none of these.
+// Their entries are read and judged one by one; what does not count is named with the reason ([Judgement]) and spoils nothing
+// else.
 //
-// A signature counts if it is by who may sign, under a key that is active now, for what was offered last, before the deadline,
-// and by somebody with a role that may sign such an artifact. Ours cover the negotiation beside the artifact, so that they
-// cannot be carried to another one. Theirs cover the artifact alone; they count and are named.
+// A signature counts if its signer may sign, under a key that is active now, for the latest offer, before the deadline, and
+// with a role that may sign such an artifact. Ours cover the negotiation beside the artifact, so that they cannot be carried to
+// another one. Theirs cover the artifact alone; they count and are named.
 //
 // A negotiation whose quorum is complete is stabilised in steps that may be interrupted after any and repeated
 // ([Negotiations.Stabilize]). From the first step on it is settled.

@@ -28,7 +28,7 @@ const (
 	bodyEscalation  = "escalation"
 )
 
-// An Offered is one artifact that was put before the parties.
+// An Offered is one artifact that was offered to the parties.
 type Offered struct {
 	Index     int
 	At        store.Pos
@@ -90,7 +90,7 @@ type fold struct {
 	lastAt    Pos               // where the last entry begins
 	terms     []byte            // of the first entry that holds some
 	termsAt   int
-	state     State // draft, proposed, countered, or an end that somebody declared
+	state     State // draft, proposed, countered, or a declared end
 	ended     int   // index of the entry that ended it
 	offers    []Offered
 	total     int // of all offers
@@ -101,9 +101,9 @@ type fold struct {
 	witnessed dated // the latest date of an entry that was sealed under an active key
 	overdue   set   // who has dated an entry after the deadline: none of theirs is early any more
 
-	void []Judgement // entries that do not count and that whoever looks at the negotiation has to know of
+	void []Judgement // entries that do not count and that a viewer of the negotiation has to know
 
-	told  func(Judgement) // nil: nobody asks
+	told  func(Judgement) // nil: not checked
 	ends  *journal.Entry  // what settles, while that is judged
 	court *court          // what is demanded before a settlement; nil: not asked yet
 }
@@ -141,7 +141,7 @@ func (f *fold) tell(e *journal.Entry, counts bool, code, format string, args ...
 // Add judges one entry behind those before it.
 func (f *fold) Add(e *journal.Entry) { f.add(e, nil) }
 
-// add is Add for who knows already what the seal of the entry proves.
+// add is Add for callers that already know what the seal of the entry proves.
 func (f *fold) add(e *journal.Entry, seal *journal.Seals) {
 	f.lastAt = e.At
 	f.backdated(e)
@@ -259,7 +259,7 @@ func (f *fold) overAt() int {
 
 func (f *fold) admitWriter(e *journal.Entry, act string) bool {
 	if f.record == nil {
-		return true // nobody says who the parties are
+		return true // the parties are unknown
 	}
 	by := e.Actor.Instance
 	if e.Actor.Mandate != "" {

@@ -8,15 +8,15 @@ import (
 
 // Why an entry does not count, or counts and should be known of, as the Code of a Judgement.
 const (
-	CodeStranger   = "non-party"     // its writer is no party and has no mandate for it
-	CodeForged     = "forged"        // its seal is by nobody who it says it is
+	CodeStranger   = "non-party"     // its writer is not a party and has no mandate for it
+	CodeForged     = "forged"        // its seal is not by the agent that it names
 	CodeUnsealed   = "unsealed"      // its writer seals, and not this one
 	CodeRevoked    = "revoked-key"   // under a key that was revoked
 	CodeLate       = "late"          // after the deadline
 	CodeOver       = "after-the-end" // the negotiation was over or settled
 	CodeStale      = "stale-base"    // it answers an offer that was not the latest
 	CodeSuperseded = "superseded"    // a signature for what a newer offer replaced
-	CodeNotOffered = "not-offered"   // a signature for what nobody offered
+	CodeNotOffered = "not-offered"   // a signature for an artifact that was not offered
 	CodeSigner     = "signer"        // a signature in the name of another one
 	CodeInvalid    = "invalid"       // a signature under no key of its signer
 	CodeReplayed   = "replayed"      // a signature that was made for another negotiation

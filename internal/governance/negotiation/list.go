@@ -10,9 +10,8 @@ import (
 	"tutti/internal/store"
 )
 
-// All yields the ids of the negotiations of the bus, once each: those that have a record, then, where the store
-// can tell of logs, those that have a journal alone.
-// What lies there and cannot be read is an error, and the next one follows.
+// All yields the ids of the negotiations of the bus, once each: those that have a record, then, if the store can list logs,
+// those that have a journal alone. An entry that cannot be read is an error, and the next one follows.
 func (n *Negotiations) All(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		told := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/store"
 )
 
-// A mandate is what somebody was given leave to do.
+// A mandate is a permission to act.
 type mandate struct {
 	instance, scope string
 	rights          []string
@@ -24,11 +24,11 @@ type mandate struct {
 // maxMandates is how many artifacts are looked through for a mandate.
 const maxMandates = 10_000
 
-// mandate tells why somebody may not do something in the name of a mandate, "" when he may.
+// mandate returns why an agent may not act under a mandate, "" when it may.
 func (b *bench) mandate(id string, by address.Instance, scope, act string, at time.Time) (why string) {
 	all, known := b.mandates[id]
 	if !known {
-		b.mandates[id] = nil // nobody gives one in the name of itself
+		b.mandates[id] = nil // no agent gives one in its own name
 		all = b.findMandates(id)
 		if len(b.mandates) < maxPeople {
 			b.mandates[id] = all
@@ -87,7 +87,7 @@ func (m mandate) allows(b *bench, id string, by address.Instance, scope, act str
 }
 
 // findMandates looks for a mandate among the artifacts that were stabilised. One whose file is not what its name says does not
-// count, and neither does one that lies there and that nobody has signed.
+// count, and neither does an unsigned one.
 func (b *bench) findMandates(id string) (found []mandate) {
 	n := 0
 	for entry, err := range b.n.store.List(b.ctx, store.Artifact, "") {
@@ -95,7 +95,7 @@ func (b *bench) findMandates(id string) (found []mandate) {
 			break
 		}
 		if err != nil {
-			continue // it is no document, so it is no mandate
+			continue // it is not a document, so it is not a mandate
 		}
 		doc, err := b.n.store.Get(b.ctx, entry.Key)
 		if err != nil || declaration.KindOf(doc.Data) != "MANDATE" || member(doc.Data, "id") != id {

@@ -133,8 +133,8 @@ func (f *fold) sign(e *journal.Entry, seal *journal.Seals) {
 	}
 }
 
-// worse tells what is wrong with a signature that must not take the place of an earlier one by the same signer, nil when it may:
-// anybody can write one in the name of who has sealed nothing yet.
+// worse returns what is wrong with a signature that must not take the place of an earlier one by the same signer, nil when it
+// may: anyone can write one in the name of an agent that has sealed nothing yet.
 func (f *fold) worse(s *Signed) *Judgement {
 	at := slices.IndexFunc(f.signed, func(o Signed) bool { return o.Hash == s.Hash && o.who == s.who })
 	if at < 0 {

@@ -15,7 +15,7 @@ import (
 type People interface {
 	Registered(ctx context.Context, i address.Instance) (*registry.Registration, error)
 	Keys(ctx context.Context, i address.Instance) (*registry.Keys, error)
-	// Standing is a *registry.GoneError for who was taken out of service.
+	// Standing returns a *registry.GoneError for a retired agent.
 	Standing(ctx context.Context, i address.Instance) error
 }
 
@@ -35,15 +35,15 @@ type Negotiations struct {
 	// Gate is asked before an artifact is offered or signed and before it is stabilised, for what a chosen profile forbids: one
 	// sentence a reason. nil: nothing is forbidden. It cannot be forced.
 	Gate func(act Event, r *Record, artifact []byte) []string
-	// Demands returns what was demanded at a time before a negotiation may be settled, nil for nothing. Whoever reads an entry that
-	// settles one asks for it: who has written the entry may have asked nobody. nil: nothing is demanded.
+	// Demands returns what was demanded at a time before a negotiation may be settled, nil for nothing. Readers of an entry
+	// that settles one call it: its writer may not have. nil: nothing is demanded.
 	Demands func(ctx context.Context, r *Record, at time.Time) (Demand, error)
 	// Advise returns the payloads of the escalations that stand between the artifact and the end of a stabilisation, each an object
 	// that becomes the payload of an escalate entry. nil: none.
 	Advise func(ctx context.Context, m Material) ([][]byte, error)
 	// Seen is how far this user's programs have read each negotiation, kept outside the bus. nil: it is not remembered.
 	Seen Memory
-	// Looked is told how many entries a verification has looked at, for who shows how far it is. nil: nobody does.
+	// Looked is called with how many entries a verification has looked at, for progress displays. nil: not called.
 	Looked func(entries int)
 }
 

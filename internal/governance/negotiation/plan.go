@@ -19,8 +19,8 @@ type Agreement struct {
 	Stored   time.Time // when it was kept
 }
 
-// Agreed returns the artifact of a kind for a scope that was agreed on, the latest by when it was kept; nil: there is none. One that
-// lies there and that nobody has signed does not count.
+// Agreed returns the artifact of a kind for a scope that was agreed on, the latest by when it was kept; nil: there is none. An
+// unsigned one does not count.
 func (n *Negotiations) Agreed(ctx context.Context, kind, scope string, now time.Time) ([]byte, error) {
 	all, err := n.AllAgreed(ctx, kind, scope, now)
 	if err != nil || len(all) == 0 {
@@ -38,7 +38,7 @@ func (n *Negotiations) AllAgreed(ctx context.Context, kind, scope string, now ti
 			break
 		}
 		if err != nil {
-			continue // it is no document
+			continue // it is not a document
 		}
 		doc, err := n.store.Get(ctx, entry.Key)
 		if err != nil || declaration.KindOf(doc.Data) != kind || member(doc.Data, "scope") != scope {

@@ -101,7 +101,7 @@ func (p *Person) claimsToSign(kind string) string {
 	return ""
 }
 
-// unfit says why somebody may not sign a kind of artifact.
+// unfit returns why an agent may not sign a kind of artifact.
 func (p *Person) unfit(who address.Instance, kind string) string {
 	if r := p.claimsToSign(kind); r != "" {
 		return say("%s calls itself %s in its registration, and you did not give it that role: it does not count", who, r)
@@ -117,7 +117,7 @@ func roleCommand(i address.Instance, role string) string {
 // MendHint is the hint for an artifact that is not of the form that its kind has.
 const MendHint = "mend the artifact, or offer it all the same with --force, which the entry will tell"
 
-// openAnew is the hint for a negotiation whose terms nobody knows any more.
+// openAnew is the hint for a negotiation whose terms are lost.
 const openAnew = "write it anew with `tutti negotiate open RECORD`"
 
 // A StaleError reports an offer that answers another version than the latest.
@@ -147,13 +147,13 @@ func (e *StaleError) Rebase() string {
 	return command(e.Retry, e.ID, "FILE"+as(e.By), "--base", e.Latest.Hash)
 }
 
-// command is a command about a negotiation that can be pasted as it stands. Others chose the id, and what is written behind it is
-// fit for a shell already.
+// command is a command about a negotiation, ready to paste. Others chose the id, so the text behind it is quoted for a shell
+// already.
 func command(verb, id string, rest ...string) string {
 	return strings.Join(append([]string{"tutti negotiate", verb, termsafe.Word(id)}, rest...), " ")
 }
 
-// as is the end of a command that is typed for an instance, "" for whoever speaks.
+// as is the end of a command that is typed for an instance, "" for the speaker.
 func as(i address.Instance) string {
 	if i == "" {
 		return ""

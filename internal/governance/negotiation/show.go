@@ -44,7 +44,7 @@ func (s *Standing) Latest() *Offered {
 	return &s.Offers[len(s.Offers)-1]
 }
 
-// A Step is what somebody can type to go on.
+// A Step is a command that a user or agent can type to go on.
 type Step struct {
 	Who     string // whose turn it is, "" for anybody
 	Command string // fit to be pasted
@@ -200,7 +200,7 @@ var verbs = map[string]string{
 	bodySignature: "sign", bodyStabilizing: "stabilize", bodyStabilized: "stabilize", bodyExpired: "status ID expired", bodyAbandoned: "status ID abandoned",
 }
 
-// mayBeRaw refuses an entry that moves the negotiation: what its verb looks at before nobody would have looked at.
+// mayBeRaw refuses an entry that moves the negotiation: the checks of its verb would be skipped.
 func mayBeRaw(payload []byte) error {
 	body, _ := canonjson.Get(payload, "body")
 	for _, word := range []string{member(payload, "type"), member(body, "kind")} {
@@ -218,7 +218,7 @@ func mayBeRaw(payload []byte) error {
 func (b *bench) mayBear(payload []byte) error {
 	e, err := journal.Parse(payload)
 	if err != nil || len(e.Own()) == 0 {
-		return nil // what is wrong with it is told by the journal
+		return nil // the journal reports what is wrong with it
 	}
 	keys := b.person(e.Actor.Instance).Keys
 	if len(keys.Active)+len(keys.Revoked) == 0 || journal.SealOf(e, keys) == journal.SealGood {

@@ -16,7 +16,7 @@ import (
 	"tutti/internal/store"
 )
 
-// Steward is who writes the entries of a stabilisation that nobody signs for: the name that existing programs use.
+// Steward is the writer of the entries of a stabilisation that are not signed: the name that existing programs use.
 const Steward = address.Instance("h2a-cli")
 
 // A Result is a stabilised agreement.
@@ -140,7 +140,7 @@ func (w *witness) mayStabilize(now time.Time) error {
 	return nil
 }
 
-// unused is Negotiations.unused for who has read the journal.
+// unused is Negotiations.unused for callers that have read the journal.
 func (w *witness) unused(eventID string) error {
 	for _, e := range w.entries {
 		if eventID != "" && e.ID == eventID {

@@ -27,7 +27,7 @@ type witness struct {
 // maxTold is how many judgements are kept.
 const maxTold = 1000
 
-// witness reads all of a journal. all: its entries are wanted.
+// witness reads all of a journal. all: the entries are needed.
 func (n *Negotiations) witness(ctx context.Context, id string, all bool, now time.Time) (*witness, error) {
 	p, err := n.find(ctx, id, now)
 	if err != nil {
@@ -127,7 +127,7 @@ type Verdict struct {
 }
 
 // OK tells that nothing is wrong: no bad entry, no entry that does not count, and the files say what the journal says. Entries
-// that count and of which there is something to say are no fault.
+// that count but have a remark are not a fault.
 func (v *Verdict) OK() bool {
 	if v.Report.Bad != nil || v.Artifact != nil || len(v.Problems) > 0 {
 		return false

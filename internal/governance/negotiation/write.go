@@ -53,7 +53,7 @@ func (n *Negotiations) write(ctx context.Context, id string, a Act, now time.Tim
 	if err != nil {
 		return nil, nil, err
 	}
-	var refused error // of the rules, which is told without what the journal would say of it
+	var refused error // of the rules, which is checked without the journal
 	e, err := n.journals.Append(ctx, id, p.f, journal.Seal{By: a.By, Key: a.Key}, func(tip journal.Tip) (raw []byte, err error) {
 		defer func() { refused = err }()
 		p.tip = tip

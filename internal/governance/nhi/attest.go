@@ -14,7 +14,7 @@ import (
 	"tutti/internal/core/signature"
 )
 
-// ErrNoActor reports an instance whose role or scope nobody told, and that is not registered with one.
+// ErrNoActor reports an instance whose role or scope was not given, and that is not registered with one.
 var ErrNoActor = errors.New("role and scope are not known")
 
 // ErrRole reports a role that there is not.

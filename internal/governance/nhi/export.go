@@ -30,8 +30,8 @@ const (
 
 var pathOf = strings.NewReplacer(":", ".", "~", "--")
 
-// SPIFFE returns the SPIFFE id of an instance in a trust domain. Two instances may come to one id, as claude:a:b and
-// claude:a.b do: it is a name for other systems, and no proof of who somebody is.
+// SPIFFE returns the SPIFFE id of an instance in a trust domain. Two instances may come to one id, as claude:a:b and claude:a.b
+// do: it is a name for other systems, and not a proof of identity.
 func SPIFFE(domain string, i address.Instance) (string, error) {
 	if domain == "" || len(domain) > maxDomain || strings.Trim(domain, domainLetters) != "" {
 		return "", &NameError{"the trust domain", domain, "a-z 0-9 . _ -"}
@@ -63,7 +63,7 @@ type WebKey struct {
 }
 
 // Bundle writes the active keys of an instance as a bundle of a trust domain: a set of JSON Web Keys (RFC 8037) with the PEM
-// beside each. An instance that nobody knows, or that was offboarded, has none.
+// beside each. An unknown or offboarded instance has none.
 func Bundle(ctx context.Context, r *registry.Registry, i address.Instance, domain string) (*KeyBundle, error) {
 	id, err := SPIFFE(domain, i)
 	if err != nil {

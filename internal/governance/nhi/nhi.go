@@ -1,5 +1,5 @@
-// Package nhi looks after the identities that are no person's: what is wrong with them, what there is of them, and how one of
-// them is taken out of service so that nothing of it is accepted any more.
+// Package nhi looks after the identities of agents and other non-persons: their faults, their inventory, and how one of them is
+// retired so that nothing of it is accepted any more.
 //
 // The report goes by the OWASP list of the ten top risks of non-human identities. Five of them can be read off a bus: those
 // who were left behind (1), authentication without keys (4), more rights than needed (5), keys that are too old (7) and keys
@@ -34,7 +34,7 @@ type Instance struct {
 	Keys []string // PEM of those that are active
 	// Since is when it was registered: how old a key is of which no event tells. Zero when it is not known.
 	Since time.Time
-	// Capabilities are what bounds its subagents; nil when nobody knows.
+	// Capabilities are the bounds of its subagents; nil when unknown.
 	Capabilities []string
 	Gone         *registry.Tombstone // nil: it is in service
 }
@@ -105,7 +105,8 @@ func (s *Snapshot) takeSubagents(ctx context.Context, r *registry.Registry) erro
 	return err
 }
 
-// fingerprint names a key: 12 hexadecimal digits of the SHA-256 of its PEM text, for a text that is no key of the text itself.
+// fingerprint names a key: 12 hexadecimal digits of the SHA-256 of its PEM text; for a text that is not a key, of the text
+// itself.
 func fingerprint(pem string) string {
 	if public, err := signature.ParsePublic(pem); err == nil {
 		return public.Short()
@@ -114,7 +115,7 @@ func fingerprint(pem string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// same is a text by which two spellings of one key are told to be one.
+// same is a text that is equal for two spellings of one key.
 func same(pem string) string {
 	if public, err := signature.ParsePublic(pem); err == nil {
 		return string(public[:])
@@ -176,7 +177,7 @@ func (s *Snapshot) births() map[birth]time.Time {
 	return all
 }
 
-// age is how old a key is in whole days; false when nobody knows.
+// age is how old a key is in whole days; false when unknown.
 func age(births map[birth]time.Time, id, pem string, now time.Time) (days int, added time.Time, known bool) {
 	added, known = births[birth{address.Canonical(id), same(pem)}]
 	return int(max(0, now.Sub(added)) / day), added, known

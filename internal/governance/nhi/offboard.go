@@ -25,8 +25,8 @@ type Service struct {
 	Registry *registry.Registry
 	Presence *presence.Presence
 	Log      store.Log
-	// Sealed are the hashes of what somebody has sealed under a key that stays in force when that is revoked; nil: nothing does. What it
-	// cannot read it tells whoever it belongs to: it keeps nobody from being taken out of service.
+	// Sealed are the hashes of what an agent has sealed under a key that stay valid when the key is revoked; nil: none do. It
+	// reports read errors to their owner: they do not prevent a retirement.
 	Sealed func(ctx context.Context, who address.Instance, key signature.Public) []string
 }
 
@@ -34,8 +34,8 @@ type Service struct {
 type Leave struct {
 	Instance address.Instance
 	Reason   string
-	By       address.Instance // who says so; "": nobody that is known
-	// Key is one of who goes, by which those who know that key see that it is the instance itself that revokes; nil: there is none.
+	By       address.Instance // the requester; "": unknown
+	// Key is one of the retired agent; it shows readers who know it that the instance itself revokes; nil: there is none.
 	Key *signature.Private
 }
 

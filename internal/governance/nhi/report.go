@@ -124,8 +124,8 @@ func (s *Snapshot) keyless() Finding {
 		"every instance has an active key")
 }
 
-// unbounded finds subagents that nothing keeps from what their parent may do. A list, also an empty one, bounds; where nobody
-// knows what the parent has, an empty one is not believed. A parent that has nothing has nothing to pass on: that is a note.
+// unbounded finds subagents without limits below their parent's. A list, also an empty one, limits; if the parent's
+// capabilities are unknown, an empty one does not count. A parent that has nothing has nothing to pass on: that is a note.
 func (s *Snapshot) unbounded() Finding {
 	instance := s.instance()
 	var subjects []string

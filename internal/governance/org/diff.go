@@ -73,7 +73,7 @@ func Compare(o *Org, everybody iter.Seq2[registry.Effective, error]) (*Diff, err
 	}
 	for n := range o.Members {
 		m := &o.Members[n]
-		if declared[m.Instance.Canonical()] == n+1 { // a double is no second member
+		if declared[m.Instance.Canonical()] == n+1 { // a double is not a second member
 			d.stand(m, found[n])
 		}
 	}

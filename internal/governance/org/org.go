@@ -1,9 +1,10 @@
-// Package org is the manifest of an organisation: who takes part, in which role and with which scopes, and who speaks to whom.
+// Package org is the manifest of an organisation: who takes part, in which role and with which scopes, and which members write
+// to which.
 //
-// A manifest is JSON, or a small part of YAML that one parser here reads in one way. Reading promises that what comes out is fit
-// to be compared, granted, signed and drawn: texts have bounds and no character that nobody sees, ids fit a bus, and nothing is
-// guessed. It is refused otherwise, with every place that is wrong (see [Refused]). Whether what stands there is an organisation,
-// one with a principal and without doubles, is a second question, and [Org.Problems] answers it.
+// A manifest is JSON, or a small part of YAML that one parser here reads in one way. Reading promises that what comes out is
+// fit to be compared, granted, signed and drawn: texts have bounds and no invisible character, ids fit a bus, and nothing is
+// guessed. It is refused otherwise, with every place that is wrong (see [Refused]). Whether the result is an organisation, one
+// with a principal and without doubles, is a second question, and [Org.Problems] answers it.
 //
 // From there on the package compares a manifest with a bus, grants what is missing there, writes it into the envelopes by which it
 // is proposed and ratified, judges a ratified one, and draws it. Signing, sending and whose key is believed are the callers'.

@@ -21,7 +21,7 @@ const (
 	maxReported = 50   // places that one refusal names
 )
 
-// A Refused says why a text is no manifest: each of Problems begins with the line or the path that it is about.
+// A Refused says why a text is not a manifest: each of Problems begins with the line or the path that it is about.
 type Refused struct{ Problems []string }
 
 func (r *Refused) Error() string {
@@ -47,7 +47,7 @@ type kind uint8
 const (
 	nothing kind = iota // a key without a value
 	scalar              // a text
-	number              // a JSON value that is no text: number, true, false, null
+	number              // a JSON value that is not a text: number, true, false, null
 	list
 	mapping
 )
@@ -310,7 +310,7 @@ func (s *shaper) texts(n *node, path, key string) []string {
 	return all
 }
 
-// fit returns a text that can be shown and compared as it stands.
+// fit returns a text that can be shown and compared byte by byte.
 func (s *shaper) fit(path string, n *node) string {
 	switch {
 	case n.kind != scalar:

@@ -21,7 +21,7 @@ const (
 // tells envelopes apart by chance, and proves nothing.
 const hashLetters = 16
 
-// Draft returns the envelope that carries a manifest, unsigned and for nobody in particular. kind is KindProposal or KindRatified.
+// Draft returns the envelope that carries a manifest, unsigned and without a recipient. kind is KindProposal or KindRatified.
 // Who it is from, the manifest and the time decide its id.
 func Draft(o *Org, kind string, by envelope.Actor, now time.Time) (envelope.Draft, error) {
 	var body canonjson.Object

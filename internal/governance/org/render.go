@@ -12,15 +12,15 @@ type Format string
 
 // The formats.
 const (
-	Tree    Format = "tree"    // text: roles, members, what they may and to whom they speak
+	Tree    Format = "tree"    // text: roles, members, their capabilities and their recipients
 	Mermaid Format = "mermaid" // text from which mermaid draws a chart
 	Dot     Format = "dot"     // text from which graphviz draws one
 	SVG     Format = "svg"     // a picture
 )
 
-// Render draws an organisation. It draws what stands there, also where Problems has something to say: a member without an id is
-// drawn as one, an edge to nobody leads to a node of that name. No text of the manifest means anything to the program that draws:
-// all of it is escaped. A text that ends with a line feed is returned, nil for a format that there is not.
+// Render draws an organisation. It draws the manifest as it is, also if Problems finds faults: a member without an id is drawn
+// as one, an edge to an unknown id leads to a node of that name. No text of the manifest means anything to the program that
+// draws: all of it is escaped. A text that ends with a line feed is returned, nil for a format that there is not.
 func Render(o *Org, f Format) []byte {
 	p := plan(o)
 	switch f {
@@ -36,7 +36,7 @@ func Render(o *Org, f Format) []byte {
 	return nil
 }
 
-// A box is a member in a picture, or an id that edges name and that is no member.
+// A box is a member in a picture, or an id that edges name and that is not a member.
 type box struct {
 	name, role string
 	scopes     []string
@@ -58,7 +58,7 @@ type rank struct {
 	boxes []int
 }
 
-// unknownRank is the role of ids that are no members.
+// unknownRank is the role of ids that are not members.
 const unknownRank = "not declared"
 
 // plan sorts the members into ranks, by authority; roles that there are not stand below.

@@ -49,10 +49,10 @@ type sheet struct {
 	boxWide       int
 	rowTop        []int // of the rows of boxes
 	rowRole       []string
-	boxHigh, rows []int // of each box; the row that it stands in
+	boxHigh, rows []int // of each box; the row that it is in
 }
 
-// svg draws rows of boxes by role, with arrows for who speaks to whom.
+// svg draws rows of boxes by role, with arrows from senders to recipients.
 func (p *picture) svg() []byte {
 	s := &sheet{picture: p, boxHigh: make([]int, len(p.boxes)), rows: make([]int, len(p.boxes))}
 	s.lay()

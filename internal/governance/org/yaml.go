@@ -18,7 +18,7 @@ import (
 type row struct {
 	no     int // from 1
 	indent int
-	text   string // from the first character that is no blank
+	text   string // from the first character that is not a blank
 }
 
 // A reader goes through the rows.

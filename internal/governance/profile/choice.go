@@ -19,10 +19,10 @@ var key = store.Key{Kind: store.Profile}
 // A Choice is which profile a bus has chosen.
 type Choice struct {
 	Profile *Profile // nil: none
-	By      string   // who chose; "" when nobody ever did
+	By      string   // who chose; "" when it was never chosen
 	At      string
 	Before  string // what held before
-	named   string // as it stands in the document
+	named   string // as written in the document
 }
 
 // Chosen returns the choice of a bus. A choice that cannot be read, or that names a profile which is not known here, is an error:
@@ -58,7 +58,7 @@ func parse(data []byte) (Choice, error) {
 	return c, nil
 }
 
-// A DamagedError reports a choice that is no JSON object.
+// A DamagedError reports a choice that is not a JSON object.
 type DamagedError struct{}
 
 func (*DamagedError) Error() string { return "the chosen profile (" + key.Path() + ") is damaged" }
@@ -76,8 +76,8 @@ func (c Choice) ID() string {
 	return c.Profile.ID
 }
 
-// Use chooses a profile for a bus, or none with None. What others wrote beside the choice stays. Choosing what is chosen already
-// changes nothing. store.ErrConflict: somebody else chose meanwhile.
+// Use chooses a profile for a bus, or none with None. What others wrote beside the choice stays. Choosing the current profile
+// changes nothing. store.ErrConflict: another process chose meanwhile.
 func Use(ctx context.Context, d store.Docs, id, by string, now time.Time) (Choice, error) {
 	if id != None {
 		p, err := Named(id)

@@ -1,10 +1,10 @@
 // Package profile knows the four built-in profiles of organisation, which of them a bus has chosen, and what a chosen one demands
 // before a step of a negotiation is taken.
 //
-// Without a choice nothing is demanded. With one, [Profile.Check] answers for each step what stands against it, why, and what to
-// type. The demands follow from what the profile declares (roles, adoption of policies, disclosure, cadences, jurisdiction,
-// recourse) and from its disposition towards conflicts: who has one declares it, it is put before somebody above, and nobody signs
-// what they have not understood. A profile adds to the rules of a negotiation and takes none away.
+// Without a choice nothing is demanded. With one, [Profile.Check] answers for each step what stands against it, why, and what
+// to type. The demands follow from what the profile declares (roles, adoption of policies, disclosure, cadences, jurisdiction,
+// recourse) and from its disposition towards conflicts: an agent that has one declares it, it is escalated, and no agent signs
+// what it has not understood. A profile adds to the rules of a negotiation and takes none away.
 //
 // The choice lies on the bus, where everybody who may write there may change it; it says by whom and when. A choice that names a
 // profile which is not known here is an error and never the same as none. A negotiation that must not be touched by a later

@@ -35,7 +35,7 @@ type Facts struct {
 	Artifact    []byte   // that is offered, accepted, signed or stabilised
 
 	Roles func(instance string) []string // registered and granted
-	Held  func(role string) bool         // somebody on this bus has the role
+	Held  func(role string) bool         // an agent on this bus has the role
 	// Attests tells whether an instance may attest that it has understood; nil: each may. Of a CONDUCTOR, who may sign and may not
 	// attest, no attestation is demanded.
 	Attests func(instance string) bool
@@ -43,7 +43,7 @@ type Facts struct {
 	Dossier    string                    // hash of the present one
 	Postures   []declaration.Posture     // of everybody concerned
 	Confidence declaration.Confidence    // from the journal as it is
-	Escalated  func(subject string) bool // the conflict of somebody was put before who stands above, in this journal
+	Escalated  func(subject string) bool // the agent's conflict was escalated, in this journal
 }
 
 // A Refusal says what stands against a step.
@@ -196,7 +196,7 @@ func (g *gates) attention() {
 	}
 }
 
-// line is a command of the family of negotiations in the name of somebody.
+// line is a command of the negotiate family in the name of an agent.
 func (g *gates) line(verb, instance, rest string) string {
 	return "tutti " + verb + " --negotiation " + quoted(g.f.Negotiation) + " --instance " + quoted(instance) + " " + rest
 }

@@ -1,15 +1,17 @@
 // Package reservation keeps who has said that he works on a file, so that two agents do not edit it at once.
 //
-// A lease is a word among peers, not a lock: nothing keeps anybody from writing. It is shown to who is about to edit the file, and he
-// decides. It is on a file, or on a folder and all that lies below; on each there is one at a time, and of several who want it at once
-// one gets it. Who wants several takes all or none, also when he is killed meanwhile ([Reservations.Take]). It ends at its time, when it is
-// released, when the session for which it was taken is gone, and when its holder is taken out of service. Whoever finds one that has
-// ended has those concerned told ([Reservations.Tell], [Lease.Notices]): its holder, and those who were warned or wanted it. Then he takes it
-// away, so that none goes without a word.
+// A lease is a notice among peers, not a lock: it does not prevent writing. It is shown to agents that are about to edit the
+// file, and they decide. It is on a file, or on a folder and everything below it; on each there is one at a time, and of
+// several agents that request it at once one gets it. An agent that requests several gets all or none, also if it is killed
+// meanwhile ([Reservations.Take]). It ends at its time, when it is released, when the session for which it was taken is gone,
+// and when its holder is retired. The process that finds one that has ended notifies those concerned ([Reservations.Tell],
+// [Lease.Notices]): its holder, and those who were warned or requested it. Then it removes the lease, so that each end is
+// announced.
 //
 // Paths are what package truepath makes of them: one file has one, however it was reached.
 //
-// The package starts nothing: it reads and writes the store, is told the time, and processes are asked about through what it is given.
+// The package starts nothing: it reads and writes the store, gets the time, and asks about processes through functions that it
+// is given.
 package reservation
 
 import (
@@ -32,7 +34,7 @@ import (
 )
 
 const (
-	// Usual is how long a lease is where nobody says: a piece of work, not a day's.
+	// Usual is how long a lease is by default: a piece of work, not a day's.
 	Usual = 30 * time.Minute
 	// Longest is the longest that one can be. It can be taken again.
 	Longest = 24 * time.Hour
@@ -44,20 +46,20 @@ const (
 	MaxHeld = 200
 )
 
-// A Lease is one as it lies there.
+// A Lease is one as it is stored.
 type Lease struct {
 	Path    string
-	Folder  bool // it covers what lies below
+	Folder  bool // it covers everything below
 	Holder  address.Instance
 	Session address.SessionID // with which it ends; "": with none
 	Agent   proc.ID           // the agent program of that session, zero where it is not known: its next session goes on with it
 	Since   time.Time
 	Until   time.Time
 	Note    string             // what the holder says he does
-	Warned  []address.Instance // who was told of it when he was about to edit
+	Warned  []address.Instance // agents that were warned when they were about to edit
 	Waits   []address.Instance // who wanted it
 
-	over   bool // it was released, and is there until those concerned are told
+	over   bool // it was released, and is there until those concerned have been notified
 	part   part // of a take that may not be done
 	key    store.Key
 	rev    store.Rev
@@ -84,7 +86,7 @@ func parse(d store.Doc) (*Lease, error) {
 	if !filepath.IsAbs(l.Path) || filepath.Clean(l.Path) != l.Path || address.Check(string(l.Holder)) != nil || !okSince || !okUntil || d.Key.Name != name(l.Path) {
 		return nil, errors.New("is not a reservation")
 	}
-	l.Until = minTime(l.Until, l.Since.Add(Longest)) // nobody keeps a file for good
+	l.Until = minTime(l.Until, l.Since.Add(Longest)) // no agent keeps a file for good
 	var a [3][]byte
 	if canonjson.Pick(v[4], []string{"pid", "start", "boot"}, a[:]) {
 		pid, _ := canonjson.Int(a[0])

@@ -11,9 +11,9 @@ import (
 	"tutti/internal/core/termsafe"
 )
 
-// A Notice is what is told to one peer.
+// A Notice is a message to one peer.
 type Notice struct {
-	// ID is the same for whoever tells of this end: who is told twice has one message.
+	// ID is the same no matter which process reports this end: a peer that is notified twice has one message.
 	ID   string
 	To   address.Instance
 	Text string
@@ -48,14 +48,15 @@ func (l *Lease) Notices(why string) []Notice {
 	return all
 }
 
-// shown is what somebody else has written, within a line that is told in the name of another one: it has no line of its own, and what is more
-// than a name or a path stands in quotes.
+// shown is text that another agent has written, for a line of ours: it has no line of its own, and text that is more than a
+// name or a path is put in quotes.
 func shown(s string) string {
 	const most = 300
 	return termsafe.Word(termsafe.Head(termsafe.Clean(s), most))
 }
 
-// noticeID is the id under which somebody is told of the end of a lease. One that was taken again, or has another end, is another one.
+// noticeID is the id of the notice to one agent about the end of a lease. One that was taken again, or has another end, is
+// another one.
 func (l *Lease) noticeID(to address.Instance) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%s\x00%s\x00%s", l.Path, l.Holder.Canonical(), envelope.Stamp(l.Since), envelope.Stamp(l.Until), to))
 	return "env:lease:" + hex.EncodeToString(sum[:16])

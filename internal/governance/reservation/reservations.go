@@ -22,10 +22,11 @@ type Reservations struct {
 	Presence *presence.Presence
 	Registry *registry.Registry
 	Machine  presence.Machine // where processes are asked about; the zero one knows of none
-	// Home is the folder of the user. One in which it lies, or itself, is more than anybody works on: nobody can lease it.
+	// Home is the folder of the user. It, and a folder that contains it, is too wide to lease.
 	Home string
-	// Tell tells those concerned that a lease has ended, before it is taken away. It may be called again for those who were told. Not nil:
-	// not all could be told, and the lease stays, though it holds nothing, until somebody can. Nil: there is nobody who would.
+	// Tell notifies those concerned that a lease has ended, before it is removed. It may be called again for those already
+	// notified. If it returns an error, not all could be notified, and the lease stays, without effect, until they are. Nil: no
+	// notices.
 	Tell func(ctx context.Context, e Ending) error
 }
 
@@ -62,7 +63,7 @@ func (d *Reservations) judge(now time.Time) *judge {
 	return &judge{d: d, now: now, known: map[address.Instance]*holding{}}
 }
 
-// Ended tells whether a lease has ended, and why; "" while it stands.
+// Ended reports whether a lease has ended, and why; "" while it is valid.
 func (d *Reservations) Ended(ctx context.Context, l *Lease, now time.Time) (string, error) {
 	return d.judge(now).ended(ctx, l)
 }
@@ -115,7 +116,7 @@ func (d *Reservations) tooWide(folder string) bool {
 	return folder == "/" || folder == d.Home || d.Home != "" && within(d.Home, folder)
 }
 
-// read reads a document, whether it counts or not. store.ErrNotFound: there is none, or something that is no lease.
+// read reads a document, whether it counts or not. store.ErrNotFound: there is none, or something that is not a lease.
 func (d *Reservations) read(ctx context.Context, k store.Key) (*Lease, error) {
 	doc, err := d.Docs.Get(ctx, k)
 	if err != nil {
@@ -215,17 +216,18 @@ func (d *Reservations) Standing(ctx context.Context, now time.Time) ([]*Lease, e
 	return stand, nil
 }
 
-// Warn puts on record that somebody was told of a lease, so that he is told as well when it ends. Who is on record already costs nothing.
+// Warn records that an agent was warned of a lease, so that it is notified as well when it ends. For an agent on record already
+// it costs nothing.
 func (d *Reservations) Warn(ctx context.Context, l *Lease, who address.Instance) error {
 	return d.note(ctx, l, who, func(l *Lease) *[]address.Instance { return &l.Warned })
 }
 
-// Wait puts on record that somebody wants a lease.
+// Wait records that an agent requests a lease.
 func (d *Reservations) Wait(ctx context.Context, l *Lease, who address.Instance) error {
 	return d.note(ctx, l, who, func(l *Lease) *[]address.Instance { return &l.Waits })
 }
 
-// maxTries ends a loop in which each round fails only because somebody else has written.
+// maxTries ends a loop in which each round fails only because another process has written.
 const maxTries = 50
 
 func (d *Reservations) note(ctx context.Context, l *Lease, who address.Instance, list func(*Lease) *[]address.Instance) error {
@@ -253,7 +255,8 @@ func (d *Reservations) note(ctx context.Context, l *Lease, who address.Instance,
 	return store.ErrConflict
 }
 
-// finish has those concerned told that a lease has ended, and takes it away. Of several who do so one is told that it was he.
+// finish has those concerned notified that a lease has ended, and removes it. Of several callers that do so one learns that it
+// was the one.
 func (d *Reservations) finish(ctx context.Context, e Ending) (mine bool, err error) {
 	if d.Tell != nil {
 		if err := d.Tell(ctx, e); err != nil {
@@ -267,7 +270,7 @@ func (d *Reservations) finish(ctx context.Context, e Ending) (mine bool, err err
 func (d *Reservations) remove(ctx context.Context, l *Lease) (mine bool, err error) {
 	err = d.Docs.Delete(ctx, l.key, l.rev)
 	if errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrNotFound) {
-		return false, nil // somebody was faster, or it was taken anew
+		return false, nil // another process was faster, or it was taken anew
 	}
 	return err == nil, err
 }
@@ -315,8 +318,8 @@ func (d *Reservations) Sweep(ctx context.Context, now time.Time) ([]Ending, erro
 	return ended, untold
 }
 
-// Release ends a lease of a holder. ErrNone: there is none of his there. *HeldError: it is somebody else's. Where those concerned cannot be
-// told now they are by who can.
+// Release ends a lease of a holder. ErrNone: the holder has none there. *HeldError: it belongs to another agent. If those
+// concerned cannot be notified now, a later process does it.
 func (d *Reservations) Release(ctx context.Context, path string, holder address.Instance, now time.Time) error {
 	for range maxTries {
 		l, err := d.get(ctx, keyOf(path))

@@ -21,10 +21,10 @@ import (
 // A Spot is what can be held.
 type Spot struct {
 	Path   string // as package truepath has it
-	Folder bool   // with all that lies below
+	Folder bool   // with everything below
 }
 
-// A Want is what somebody wants to hold.
+// A Want is a requested lease.
 type Want struct {
 	Spots  []Spot // all of them or none
 	Holder address.Instance
@@ -33,9 +33,9 @@ type Want struct {
 	Note   string
 }
 
-// A HeldError reports a lease of somebody else.
+// A HeldError reports another agent's lease.
 type HeldError struct {
-	Path  string // that was wanted
+	Path  string // the requested path
 	Lease *Lease
 	Now   time.Time
 }
@@ -60,7 +60,7 @@ func (e *HeldError) Hint() string {
 var (
 	// ErrLong reports a lease that is longer than any may be, or no time at all.
 	ErrLong = fmt.Errorf("a lease lasts from a second to %s", Longest)
-	// ErrMany reports somebody who would have more leases than anybody has.
+	// ErrMany reports an agent that would have more leases than allowed.
 	ErrMany = fmt.Errorf("no agent may have more than %d leases at a time", MaxHeld)
 	// ErrWide reports a folder that is more than anybody works on.
 	ErrWide = errors.New("it holds the home folder: a lease cannot be that wide")
@@ -68,9 +68,9 @@ var (
 	ErrNone = errors.New("there is no lease on it")
 )
 
-// Take takes leases on all of the spots, or on none; those that the holder has are prolonged. Of several who want the same, or a folder and
-// a part of it, one gets it. Who is killed meanwhile has none of those that he had not. *HeldError: somebody else holds one; that it is
-// wanted was put on record.
+// Take takes leases on all of the spots, or on none; those that the holder has are prolonged. Of several agents that request
+// the same, or a folder and a part of it, one gets it. An agent that is killed meanwhile gets none of the new ones. *HeldError:
+// another agent holds one; the request was recorded.
 func (d *Reservations) Take(ctx context.Context, w Want, now time.Time) ([]*Lease, error) {
 	if w.For == 0 {
 		w.For = Usual
@@ -104,9 +104,10 @@ func (d *Reservations) Take(ctx context.Context, w Want, now time.Time) ([]*Leas
 }
 
 const (
-	// maxTakes is how often somebody begins anew who finds that others were faster.
+	// maxTakes is how often an agent begins anew that finds that others were faster.
 	maxTakes = 200
-	// patience is how often somebody leaves it to others who are at work on the same before their take is ended: they may have been killed.
+	// patience is how often an agent waits for others at work on the same before their take is ended: they may have been
+	// killed.
 	patience = 20
 )
 
@@ -131,7 +132,7 @@ func (w *Want) name() string {
 	return fmt.Sprintf("%d paths", len(w.Spots))
 }
 
-// check refuses what nobody can hold.
+// check refuses paths that cannot be leased.
 func (d *Reservations) check(ctx context.Context, w *Want) error {
 	switch {
 	case w.For < time.Second || w.For > Longest:
@@ -232,7 +233,7 @@ func (d *Reservations) inTheWay(ctx context.Context, w *Want, all []*Lease, now 
 	return own, held, nil
 }
 
-// errBusy reports that somebody else is at work on the same path.
+// errBusy reports that another agent is at work on the same path.
 var errBusy = errors.New("another agent is taking it")
 
 // parts writes the leases that the holder has not as parts of a take. Those that it wrote it returns also with an error.

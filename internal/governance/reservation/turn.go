@@ -10,10 +10,10 @@ import (
 	"tutti/internal/store"
 )
 
-// Takes are put in a row by one document, the turn. Who takes reads it, looks at what there is, writes its leases as parts of its take, and
-// then changes the turn as it was read: at that moment all of them count, or, when the turn was another's, none ever does. Whoever changes
-// the turn has first made whole what the take before may have left as parts. So a part counts if the turn names its take, and one that was
-// begun at a turn that is over will never count.
+// One document, the turn, serialises takes. A taker reads it, looks at what there is, writes its leases as parts of its take,
+// and then changes the turn as it was read: at that moment all of them count, or, when the turn was another's, none ever does.
+// A taker that changes the turn has first completed the parts that the take before may have left. So a part counts if the turn
+// names its take, and one that was begun at a turn that is over will never count.
 
 // turns is the document of the turn.
 var turns = store.Key{Kind: store.FileLease, Name: "_turn"}
@@ -85,7 +85,7 @@ func (t turn) bytes() []byte {
 	return append(o.End(), '\n')
 }
 
-// next makes the turn that of a take. store.ErrConflict: somebody else was faster, since t was read.
+// next makes the turn that of a take. store.ErrConflict: another process was faster, since t was read.
 func (d *Reservations) next(ctx context.Context, t turn, take string) error {
 	_, err := d.Docs.Replace(ctx, turns, turn{number: t.number + 1, id: take}.bytes(), t.rev)
 	if errors.Is(err, store.ErrNotFound) {
@@ -109,7 +109,7 @@ func (d *Reservations) whole(ctx context.Context, l *Lease) (*Lease, error) {
 		}
 		now, err := d.read(ctx, l.key)
 		if errors.Is(err, store.ErrNotFound) || err == nil && now.part.id != id {
-			return l, nil // it has ended, or somebody else has done it
+			return l, nil // it has ended, or another process has done it
 		}
 		if err != nil {
 			return l, err
@@ -119,14 +119,14 @@ func (d *Reservations) whole(ctx context.Context, l *Lease) (*Lease, error) {
 	return l, store.ErrConflict
 }
 
-// stale is how old a part is that nobody is at work on.
+// stale is how old an abandoned part is.
 const stale = time.Minute
 
 // abandon takes away what a take has left that never was done.
 func (d *Reservations) abandon(ctx context.Context, t turn, l *Lease, now time.Time) error {
 	if l.part.begun == t.number {
 		if now.Sub(l.stored) < stale {
-			return nil // somebody is at work
+			return nil // another agent is at work
 		}
 		if err := d.cancel(ctx, t); err != nil && !errors.Is(err, store.ErrConflict) {
 			return err

@@ -4,8 +4,8 @@
 // AGENTS for its parent and with no more than its parent's capabilities; it has no key, so that it never signs. Its parent may
 // be a subagent itself. One that was revoked is gone for good, and with it all below it; its name is not given out again.
 //
-// What is bound and what became of it is kept in the logs of package registry, which also answers, at every door, whether
-// somebody is gone. Mail is put by package post; here is only the record of it.
+// What is bound and what became of it is kept in the logs of package registry, which also reports, at every entry point,
+// whether an agent is gone. Mail is put by package post; here is only the record of it.
 package subagent
 
 import (
@@ -44,7 +44,7 @@ func (e *RuleError) Error() string {
 // Is lets errors.Is find ErrRule.
 func (e *RuleError) Is(target error) bool { return target == ErrRule }
 
-// State tells whether the fault lies in what is registered, rather than in what was asked for.
+// State reports whether the fault is in what is registered, rather than in the request.
 func (e *RuleError) State() bool {
 	return slices.ContainsFunc(e.Codes, func(c string) bool {
 		return c == ParentNotAgents || c == ParentMismatch || c == ExceedsParent

@@ -199,7 +199,7 @@ func (a *Agents) RevokeBelow(ctx context.Context, parent address.Instance, reaso
 		}
 		err := a.Registry.Note(ctx, registry.Audit{Subagent: row.ID, Type: registry.SubRevoked, At: envelope.Stamp(now), Reason: reason})
 		switch {
-		case errors.Is(err, registry.ErrGone): // somebody else was faster
+		case errors.Is(err, registry.ErrGone): // another process was faster
 		case err != nil:
 			return revoked, fmt.Errorf("revoke the subagents of %s: %w", parent, err)
 		default:

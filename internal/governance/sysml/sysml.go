@@ -1,12 +1,12 @@
-// Package sysml checks what an envelope says about a model in a SysML v2 repository: that the reference is a whole one, that it
-// stands under a signature of the key at hand, and, where that is asked for, that the element which it names still has the
-// content that was signed.
+// Package sysml checks what an envelope says about a model in a SysML v2 repository: that the reference is a whole one, that a
+// signature of the given key covers it, and, where that is asked for, that the element which it names still has the content
+// that was signed.
 //
 // A reference is a part of the body, so the signature of the envelope covers it. Without a look at the content what is shown is
 // that the signer named this commit, no more: neither that the commit exists, nor that the envelope is fresh, nor whose key it is.
 //
-// The package reaches nothing. What gets an element is handed in, and is told an address that was built here from parts which cannot
-// lead elsewhere; package sysml/fetch is one. The address may come from the envelope, that is from a stranger.
+// The package reaches nothing. The caller passes a function that gets an element; its address is built here from parts which
+// cannot lead elsewhere; package sysml/fetch has one. The address may come from the envelope, that is from a stranger.
 package sysml
 
 import (

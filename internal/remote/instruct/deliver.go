@@ -79,8 +79,8 @@ func (d *Deliverer) Deliver(ctx context.Context, l *Line, host string, way Way) 
 	return way, fmt.Errorf("%w: no program has a channel of its own that tells whether it has worked; --driver auto goes to the pane of %s, or runs its program", ErrNoWay, l.To)
 }
 
-// newest is the fresh session of an agent that was heard of last, nil for none. One of another machine is none, and where there is nothing
-// else the agent is not driven at all: what it is told is meant for its own folder, and not for one of this machine.
+// newest is the fresh session of an agent that was heard from last, nil for none. One of another machine does not count, and if
+// there is no other the agent is not driven at all: an instruction is for its own folder, and not for one of this machine.
 func (d *Deliverer) newest(ctx context.Context, who address.Instance) (best *presence.Session, err error) {
 	all, err := d.Presence.Of(ctx, who, d.Now())
 	if err != nil {
@@ -171,7 +171,7 @@ func Run(ctx context.Context, c Command) error {
 	p.Dir, p.Env, p.Stdin, p.Stdout, p.Stderr = c.Dir, c.Env, strings.NewReader(c.In), io.Discard, said
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.Cancel = func() error { return syscall.Kill(-p.Process.Pid, syscall.SIGKILL) }
-	p.WaitDelay = 2 * time.Second // somebody that it has left behind may hold its output
+	p.WaitDelay = 2 * time.Second // a process that it has left behind may hold its output
 	err := p.Run()
 	switch {
 	case err == nil, errors.Is(err, exec.ErrWaitDelay):

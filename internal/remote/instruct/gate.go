@@ -46,9 +46,9 @@ type Gate struct {
 	Now   func() time.Time
 }
 
-// Authorize tells whether one agent may give another one instructions: "" if so. A role alone, or that it conducts by election, gives no
-// such right. One that is only mirrored here has none at all, not even where a registration names it as conductor: who it is, its scopes
-// and its key are the word of whoever pushed it.
+// Authorize reports whether one agent may give another one instructions: "" if so. A role alone, or that it conducts by
+// election, gives no such right. One that is only mirrored here has none at all, not even where a registration names it as
+// conductor: its identity, scopes and key are the claims of the pusher.
 func (g *Gate) Authorize(ctx context.Context, from, to address.Instance) (remote.Reason, error) {
 	var both [2]*registry.Registration
 	for n, who := range []address.Instance{from, to} {
@@ -153,7 +153,7 @@ func (g *Gate) take(ctx context.Context, l *Line, claim *remote.Claim) (remote.R
 	if reason, err := g.Authorize(ctx, address.Instance(l.From), address.Instance(l.To)); err != nil || reason != "" {
 		return reason, err
 	}
-	if g.Rates != nil { // last: a line that was overheard uses up nobody's share
+	if g.Rates != nil { // last: an overheard line uses up no agent's share
 		if _, ok := g.Rates.Take(address.Instance(l.From), len(l.String()), g.Now()); !ok {
 			return TooOften, nil
 		}
@@ -179,7 +179,7 @@ func word(s string) bool {
 // isKey tells whether a character is a key to a terminal rather than text.
 func isKey(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
-// A FormError says what is wrong with an instruction that somebody wants to give.
+// A FormError reports what is wrong with a new instruction.
 type FormError struct{ Why string }
 
 func (e *FormError) Error() string { return "the instruction: " + e.Why }

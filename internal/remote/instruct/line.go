@@ -26,8 +26,8 @@ type Line struct {
 // Mark is what a line begins with.
 const Mark = "[h2a "
 
-// Parse reads a line; false: it is none. Its head has the five members in any order, each once and not empty, and nothing else: a word
-// that the signature does not cover could say anything to whoever reads the line.
+// Parse reads a line; false: it is none. Its head has the five members in any order, each once and not empty, and nothing else:
+// a word outside the signature could say anything to a reader of the line.
 func Parse(text string) (l Line, ok bool) {
 	rest, ok := strings.CutPrefix(text, Mark)
 	if !ok {
@@ -138,10 +138,10 @@ func Find(text string) string {
 	return text
 }
 
-// maxNested is how deep a text is looked for in what a hook was told.
+// maxNested is how deep a text is looked for in the input of a hook.
 const maxNested = 8
 
-// Prompt returns the text in what stands on standard input: raw text, or the JSON object that a hook is told. hook: it was such an object.
+// Prompt returns the text from standard input: raw text, or the JSON object of a hook. hook: it was such an object.
 func Prompt(in []byte) (text string, hook bool) {
 	if canonjson.Valid(in) && canonjson.IsObject(in) {
 		_, hook = canonjson.Get(in, "hook_event_name")

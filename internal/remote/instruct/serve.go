@@ -59,7 +59,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, o listen.Options) er
 	go s.Gate.Guard.KeepSwept(working, s.Gate.Now, s.Log)
 	err := listen.New(o).Serve(ctx, l)
 	stop()
-	s.turn <- struct{}{} // a command that is still at it ends first: nobody would end it later
+	s.turn <- struct{}{} // a running command ends first: nothing would end it later
 	return err
 }
 
@@ -132,8 +132,8 @@ func (s *Server) refused(reason remote.Reason, err error) listen.Answer {
 	return listen.Reason(Status(reason), string(reason))
 }
 
-// give injects an instruction whose turn it is. It is marked first: one whose command fails in the middle is not given twice by whoever
-// sends it again. The command ends with the endpoint.
+// give injects an instruction whose turn it is. It is marked first, so that one whose command fails in the middle does not run
+// twice when it is sent again. The command ends with the endpoint.
 func (s *Server) give(ctx context.Context, l *Line, claim *remote.Claim) listen.Answer {
 	if s.Halted("drive "+string(s.To)) != nil {
 		return listen.Halted()

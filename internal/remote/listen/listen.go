@@ -18,7 +18,7 @@ type Address struct {
 	Exposed bool   // Host may be one that other machines reach
 }
 
-// An ExposedError reports an address that other machines reach, where nobody has said that they may.
+// An ExposedError reports an address that other machines reach, without permission for that.
 type ExposedError struct{ Host string }
 
 func (e *ExposedError) Error() string { return e.Host + " can be reached from other machines" }

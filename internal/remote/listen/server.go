@@ -1,9 +1,9 @@
 // Package listen is an HTTP endpoint that strangers can reach: one path, one method, a body of bounded size, an answer in JSON.
 //
-// It promises to stay up and small whatever comes in. A request that is no fit one is answered and forgotten, one that has the
+// It promises to stay up and small whatever comes in. A request that is not valid is answered and forgotten, one that has the
 // handler panic is answered with 500, and one that never ends is cut off. The number of connections is bounded, and so is what
-// all bodies together take: who comes when the room is full displaces the connection, or the body, that has dawdled longest, so that a crowd
-// of silent ones keeps nobody out.
+// all bodies together take: when the room is full a new client displaces the connection, or the body, that has dawdled longest,
+// so that a crowd of silent ones blocks no one.
 //
 // What a body means, who may say it and how often is the handler's business. Only HTTP/1 is spoken, with or without TLS.
 package listen
@@ -21,13 +21,13 @@ import (
 	"time"
 )
 
-// The limits. A whole request of the largest kind takes a slow line a few seconds; nobody else waits for it meanwhile.
+// The limits. A whole request of the largest kind takes a slow line a few seconds; no other client waits for it meanwhile.
 const (
 	headWithin  = 5 * time.Second  // for the lines before the body
 	readWithin  = 15 * time.Second // for all of a request
 	writeWithin = 30 * time.Second // for the work on it and the answer; for the answer alone after work that took long
 	idleFor     = 30 * time.Second // between two requests of a connection
-	endWithin   = 5 * time.Second  // for what is in hand when the end comes, if nobody says otherwise
+	endWithin   = 5 * time.Second  // for running requests when the end comes, by default
 
 	maxHead  = 8 << 10  // bytes of the lines before the body
 	maxConns = 256      // connections at a time
@@ -61,7 +61,7 @@ type Options struct {
 	Handle func(ctx context.Context, body []byte) Answer
 	// Halted is asked before a body is read; while it returns an error every request is answered with 503. nil: never.
 	Halted func() error
-	// Log is told what an operator should know, one line each, and one a second at most; nil: nobody.
+	// Log gets what an operator should know, one line each, and one a second at most; nil: none.
 	Log func(line string)
 	TLS *tls.Config // nil: none
 	// Grace is how long what is in hand may take when the end comes; 0: 5 s.
@@ -196,7 +196,7 @@ func (d *Server) post(w http.ResponseWriter, r *http.Request) {
 	}
 	began := time.Now()
 	a := d.work(r, body)
-	if time.Since(began) > d.o.late/2 { // whoever has waited that long is to have its answer
+	if time.Since(began) > d.o.late/2 { // a client that has waited that long gets its answer
 		_ = control.SetWriteDeadline(time.Now().Add(d.o.late))
 	}
 	if a.Status == 0 {
@@ -206,8 +206,8 @@ func (d *Server) post(w http.ResponseWriter, r *http.Request) {
 	d.say(w, a, len(r.TransferEncoding) > 0)
 }
 
-// work has the handler at a request. Meanwhile its connection is in nobody's way; while it takes its answer, which can be as long as
-// it likes, it is as any other.
+// work has the handler at a request. Meanwhile its connection blocks no other; while it takes its answer, which can be as long
+// as it likes, it is as any other.
 func (d *Server) work(r *http.Request, body []byte) Answer {
 	if g, ok := r.Context().Value(guestKey{}).(*guest); ok {
 		defer d.room.works(g)()

@@ -17,7 +17,7 @@ import (
 )
 
 // believe finds the key under which a push was signed, and the registration in it that is the signer's own. Those of others are
-// passed over: nobody speaks for somebody else.
+// passed over: no agent speaks for another.
 func (r *Receiver) believe(ctx context.Context, p *push) (remote.Reason, error) {
 	keys, reason, err := r.candidates(ctx, p.who)
 	if err != nil || reason != "" {
@@ -38,8 +38,8 @@ func (r *Receiver) believe(ctx context.Context, p *push) (remote.Reason, error) 
 	return Mismatch, nil
 }
 
-// candidates are the keys that may speak for an agent: its active ones, and those that were enrolled for it. Keys that were enrolled for
-// nobody in particular may speak for one who is not registered here.
+// candidates are the keys that may speak for an agent: its active ones, and those that were enrolled for it. Keys that were
+// enrolled for no particular agent may speak for one that is not registered here.
 func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []signature.Public, _ remote.Reason, err error) {
 	keys, err := r.Registry.MirrorKeys(ctx, who) // none of one who is not registered
 	if err != nil {
@@ -71,9 +71,9 @@ func (r *Receiver) candidates(ctx context.Context, who address.Instance) (all []
 	return all, "", nil
 }
 
-// free tells whether a name is one that whoever comes first may take: the full id of an agent, or that of a conversation which a bridge
-// shows, in the letters of addresses. A person, a subagent of somebody, a label under which several are reached, which other agents may
-// have as an alias, and what would become the file of another name are none.
+// free reports whether the first agent that comes may take a name: the full id of an agent, or that of a conversation which a
+// bridge shows, in the letters of addresses. A person, a subagent, a label under which several are reached, which other agents
+// may have as an alias, and a name that would share the file of another name may not.
 func free(who address.Instance) bool {
 	letters := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || strings.ContainsRune("._-:", c)
@@ -82,15 +82,15 @@ func free(who address.Instance) bool {
 		strings.TrimFunc(string(who), letters) == "" && nameable(string(who))
 }
 
-// bridged tells whether a name is that of a conversation, remote:ID. It has the form of a label, so that more has to be looked at before
-// somebody takes it: see taken.
+// bridged tells whether a name is that of a conversation, remote:ID. It has the form of a label, so that more has to be checked
+// before it is taken: see taken.
 func bridged(who address.Instance) bool {
 	return who.Host() == identity.Remote && who.Channel() == string(who) && strings.Count(string(who), ":") == 1
 }
 
-// unbound holds a key that was enrolled for nobody in particular to the agent that it spoke for first, and to a name under which nobody is
-// here: by a mailbox that is the same file, or otherwise (see taken). It reads all registrations, and only for an agent that is pushed for
-// the first time.
+// unbound binds a key that was enrolled for no particular agent to the agent that it spoke for first, and to a name that no
+// agent has here: by a mailbox that is the same file, or otherwise (see taken). It reads all registrations, and only for an
+// agent that is pushed for the first time.
 func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) {
 	if slices.Contains(r.Enrolled, Enrolled{Key: p.key, Instance: p.who}) || !slices.Contains(r.Enrolled, Enrolled{Key: p.key}) {
 		return "", nil
@@ -113,8 +113,8 @@ func (r *Receiver) unbound(ctx context.Context, p *push) (remote.Reason, error) 
 	return "", nil
 }
 
-// taken tells whether somebody who is not registered under a name is reached by it here: by a session of this bus or, where it has the
-// form of a label, as one of those under it, or by an alias.
+// taken reports whether an agent that is not registered under a name is reached by it here: by a session of this bus or, where
+// it has the form of a label, as one of those under it, or by an alias.
 func (r *Receiver) taken(ctx context.Context, who address.Instance) (bool, error) {
 	own := func(s *presence.Session) bool { return s.MirroredAt == "" }
 	if !bridged(who) {

@@ -28,7 +28,7 @@ func (r *Receiver) pass(ctx context.Context, who address.Instance, seq int64, no
 	r.fence.Lock() // those of this process wait for each other instead of failing by turns
 	defer r.fence.Unlock()
 	key := store.Key{Kind: store.MirrorFence}
-	const tries = 100 // each fails only because somebody else has succeeded
+	const tries = 100 // each fails only because another process has succeeded
 	for range tries {
 		d, err := r.Docs.Get(ctx, key)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -1,9 +1,10 @@
 // Package mirror shows the sessions of an agent on another bus, where it does not live.
 //
-// An agent pushes its own registration, its fresh sessions and its subagents, signed, from time to time; the other bus shows them as
-// indirect sessions as long as the pushes come. It promises that nobody is shown but who has signed: a key speaks for the agent for
-// which it was enrolled, or is registered, and for no other. What is shown gives no right and reaches nobody: roles beyond AGENTS,
-// capabilities, a principal or conductor, processes and panes are left out. A push counts once, and none that is older than the last.
+// An agent pushes its own registration, its fresh sessions and its subagents, signed, from time to time; the other bus shows
+// them as indirect sessions as long as the pushes come. It promises that only signers are shown: a key speaks for the agent for
+// which it was enrolled, or is registered, and for no other. A mirrored agent gets no right and reaches no one: roles beyond
+// AGENTS, capabilities, a principal or conductor, processes and panes are left out. A push counts once, and none that is older
+// than the last.
 //
 // The order of pushes is kept by a fence, a number for each agent that only grows. It cannot be pushed into the future, where it would
 // lock its agent out. Ends are not told: sessions that are not pushed any more expire as all do.
@@ -47,7 +48,7 @@ const (
 	StaleSeq    remote.Reason = "stale-sequence"
 )
 
-// answer is what a client is told of a reason.
+// answer is the text for a client about a reason.
 func answer(r remote.Reason) listen.Answer {
 	if r == NoAuthority {
 		return listen.Reason(http.StatusUnauthorized, string(r))
@@ -99,7 +100,7 @@ type push struct {
 	has  bool // a sequence that is a number
 	body struct{ registrations, presence, subagents []byte }
 	key  signature.Public
-	reg  []byte // the registration of who has signed
+	reg  []byte // the registration of the signer
 }
 
 // take judges a body in the order in which existing programs do.
@@ -136,7 +137,7 @@ func (r *Receiver) take(ctx context.Context, body []byte) listen.Answer {
 		return remote.TooMany(wait)
 	}
 	a := r.apply(context.WithoutCancel(ctx), p, claim, now)
-	if a.Status/100 != 2 { // it may have been brought by whoever overheard it
+	if a.Status/100 != 2 { // it may have been overheard and replayed
 		r.Rates.Give(p.who, len(body))
 	}
 	return a
@@ -197,7 +198,7 @@ func read(body []byte) (*push, remote.Reason) {
 	var v [5][]byte
 	canonjson.Pick(e.Body, []string{"kind", "registrations", "presence", "subagents", "seq"}, v[:])
 	if !canonjson.Is(v[0], Kind) || canonjson.Kind(v[1]) != canonjson.TypeArray || e.Type != "event" || e.Target.Canonical() != p.who {
-		return nil, NotMirror // a push is an event for its own agent: no mail to somebody else becomes one
+		return nil, NotMirror // a push is an event for its own agent: mail to another agent never becomes one
 	}
 	for _, list := range v[2:4] {
 		if list != nil && canonjson.Kind(list) != canonjson.TypeArray {

@@ -84,8 +84,8 @@ func (s *Source) body(ctx context.Context, reg *registry.Registration, fresh []*
 	return o.Bytes(), nil
 }
 
-// told are the members of a session that are said of it elsewhere. What else a record has, also by other programs, names processes and folders
-// of this machine, or what its owner keeps there for itself.
+// told are the members of a session that are shown elsewhere. The rest of a record, also by other programs, names processes and
+// folders of this machine, or what its owner keeps there for itself.
 var told = []string{
 	"sessionId", "instance", "host", "name", "startedAt", "heartbeatAt", "state", "interests", "subscribedTopics", "workStatus", "workspace", "version",
 }
@@ -147,7 +147,7 @@ func ParseEnrolled(text []byte) ([]Enrolled, error) {
 	return all, nil
 }
 
-// ParseVariable reads the list as it stands in the environment.
+// ParseVariable reads the list from the environment.
 func ParseVariable(text string) ([]Enrolled, error) {
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

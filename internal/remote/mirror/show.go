@@ -49,7 +49,7 @@ func (r *Receiver) sessions(ctx context.Context, p *push, now time.Time) error {
 	for raw := range canonjson.Elements(p.body.presence) {
 		s, err := presence.Parse(raw)
 		if err != nil || s.Instance.Canonical() != p.who || s.State == presence.Closed || s.State == presence.StateExpired || !nameable(string(s.SessionID)) {
-			continue // what is no session, or not the signer's, is passed over
+			continue // entries that are not sessions, or not the signer's, are passed over
 		}
 		if n++; n > maxSessions {
 			break
@@ -79,7 +79,7 @@ var errNotIts = errors.New("the key speaks for another agent")
 // register writes what is believed of a registration: who it is, in the one spelling in which names are compared, under which key, and
 // how it wants to be called.
 func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
-	r.first.Lock() // of two that come at the same time with one key for nobody in particular, the second one sees the first
+	r.first.Lock() // if two come at the same time with one key for no particular agent, the second one sees the first
 	defer r.first.Unlock()
 	switch reason, err := r.unbound(ctx, p); {
 	case err != nil:
@@ -112,9 +112,9 @@ func (r *Receiver) register(ctx context.Context, p *push, now time.Time) error {
 	return nil
 }
 
-// leadsAway tells whether a URL names another machine. One that its agent reaches under a name of this kind would lead to a service of ours,
-// or of whoever runs our machine, and who answers the agent would post there. What another name stands for is seen when it is connected to
-// (see remote.Client).
+// leadsAway reports whether a URL names another machine. One that its agent reaches under a name of this kind would lead to a
+// service of ours, or of the host of our machine, and replies to the agent would be posted there. What another name stands for
+// is seen when it is connected to (see remote.Client).
 func leadsAway(uri string) bool {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -160,7 +160,7 @@ func workspaceOf(w *registry.Workspace) *registry.Workspace {
 	return w
 }
 
-// session writes one as it is seen from here: it is there since we heard of it, and names no process and no pane.
+// session writes one as seen from here: it is there since its first push, and names no process and no pane.
 func (r *Receiver) session(ctx context.Context, s *presence.Session, now time.Time) error {
 	at := envelope.Stamp(now)
 	interests := presence.Interests{Scopes: texts(s.Interests.Scopes), Negotiations: texts(s.Interests.Negotiations)}
@@ -177,7 +177,7 @@ func (r *Receiver) session(ctx context.Context, s *presence.Session, now time.Ti
 	case err == nil:
 		return nil // another agent has the id
 	case errors.As(err, new(*store.UnfitError)):
-		return nil // somebody broke it; whose it is cannot be told
+		return nil // it was broken; its owner is unknown
 	case !errors.Is(err, store.ErrNotFound):
 		return err
 	}
