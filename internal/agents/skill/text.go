@@ -38,7 +38,7 @@ var Routes = [...]Route{
 	{"conductor", "[workspace]", "who conducts a workspace"},
 	{"conductor claim", "", "take that seat"},
 	{"conductor release", "", "give it up"},
-	{"conductor-launch-check", "", "check whether this workspace needs a conductor"},
+	{"conductor-launch-check", "", "check if a conductor is needed"},
 	{"conductor-launch", "", "ask a remote agent to start a conductor"},
 	{"model", `"<situation>"`, "how the parties of a situation could work together"},
 	{"negotiate open", `<id> <scope> <parties> "<subject>"`, "begin a negotiation"},

@@ -192,7 +192,7 @@ func TestUnfitHidesNothing(t *testing.T) {
 		r.want(arrived("sess:me", "env:2:b"))
 		r.sleep(5 * time.Minute)
 		r.want()
-		if got := r.logged(); len(got) != 2 || !strings.Contains(got[0], "is not a message") || !strings.Contains(got[1], "is no message") {
+		if got := r.logged(); len(got) != 2 || !strings.Contains(got[0], "is not a message") || !strings.Contains(got[1], "is not a message") {
 			t.Errorf("log has %q, want a line for each that is not a message", got)
 		}
 	})

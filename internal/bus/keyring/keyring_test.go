@@ -152,9 +152,9 @@ func TestLoadRefuses(t *testing.T) {
 		"a pipe":     {func(t *testing.T, p string) error { return errors.Join(os.Remove(p), syscall.Mkfifo(p, 0o600)) }, "is not a key file"},
 		"a folder":   {func(t *testing.T, p string) error { return errors.Join(os.Remove(p), os.Mkdir(p, 0o700)) }, "is not a key file"},
 		"large":      {func(t *testing.T, p string) error { return os.Truncate(p, maxFile+1) }, "is not a key file"},
-		"empty":      {func(t *testing.T, p string) error { return os.Truncate(p, 0) }, "no Ed25519 key"},
-		"a half":     {func(t *testing.T, p string) error { return os.Truncate(p, 60) }, "no Ed25519 key"},
-		"public key": {func(t *testing.T, p string) error { return os.WriteFile(p, []byte(other.Public().PEM()), 0o600) }, "no Ed25519 key"},
+		"empty":      {func(t *testing.T, p string) error { return os.Truncate(p, 0) }, "not an Ed25519 key"},
+		"a half":     {func(t *testing.T, p string) error { return os.Truncate(p, 60) }, "not an Ed25519 key"},
+		"public key": {func(t *testing.T, p string) error { return os.WriteFile(p, []byte(other.Public().PEM()), 0o600) }, "not an Ed25519 key"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -53,7 +53,7 @@ func TestGuardRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, artifact, want string }{
 		{"no JSON", `{`, "cannot be signed"},
-		{"no object", `["CONTRACT"]`, "no object"},
+		{"no object", `["CONTRACT"]`, "not an object"},
 		{"unknown kind", `{"kind":"CLAUSE"}`, `"CLAUSE" is none of`},
 		{"what no signature covers", strings.Replace(whole["POLICY"], `"id"`, `"__proto__":1,"id"`, 1), "__proto__"},
 		{"a member twice", strings.Replace(whole["POLICY"], `"id"`, `"rule":"yes","id"`, 1), `"rule" stands twice`},

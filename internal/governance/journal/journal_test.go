@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 		{"link", with(`"link":{"seq":0}`), "link: the place"},
 		{"proto", with(`"__proto__":1`), "__proto__"},
 		{"twice", with(`"id":"b"`), "twice"},
-		{"no object", `[1]`, "no JSON object"},
+		{"no object", `[1]`, "not a JSON object"},
 		{"no JSON", `{"id":`, ""},
 		{"no id", strings.Replace(good, `"evt-1"`, `""`, 1), "id:"},
 		{"id a number", strings.Replace(good, `"evt-1"`, `1`, 1), "id:"},

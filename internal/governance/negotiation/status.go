@@ -18,8 +18,8 @@ func stateKey(id string) store.Key {
 // lay lays a document out as existing programs do.
 func lay(raw []byte) []byte { return append(canonjson.Indent(raw), '\n') }
 
-// follow brings the status of state.json to that of the journal, for programs that read only that. It is no loss when it does
-// not succeed: the next one to write does it, and the state comes from the journal.
+// follow brings the status of state.json to that of the journal, for programs that read only that. A failure does
+// no harm: the next one to write does it, and the state comes from the journal.
 func (n *Negotiations) follow(ctx context.Context, p *place, now time.Time) {
 	state, _ := p.state(now)
 	var made []byte

@@ -109,7 +109,7 @@ func TestTake(t *testing.T) {
 		if _, err := d.Take(t.Context(), reservation.Want{Spots: file("/" + strings.Repeat("x", 4000)), Holder: alpha}, now); err == nil {
 			t.Error("a path of 4000 bytes is taken")
 		}
-		if _, err := d.Take(t.Context(), reservation.Want{Spots: file("/w/\xff"), Holder: alpha}, now); err == nil || !strings.Contains(err.Error(), "no UTF-8") {
+		if _, err := d.Take(t.Context(), reservation.Want{Spots: file("/w/\xff"), Holder: alpha}, now); err == nil || !strings.Contains(err.Error(), "not valid UTF-8") {
 			t.Errorf("a path that is not valid UTF-8: %v", err)
 		}
 	})

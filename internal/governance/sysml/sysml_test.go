@@ -73,7 +73,7 @@ func TestURL(t *testing.T) {
 		{`{"kind":"sysmlv2","project":"p","commit":"c","element":"e","apiBase":"https://m?"}`, "", "more than a host"},
 		{`{"kind":"sysmlv2","project":"p","commit":"c","element":"e","apiBase":"https://m#x"}`, "", "more than a host"},
 		{`{"kind":"sysmlv2","project":"p","commit":"c","element":"e","apiBase":"https:///x"}`, "", "more than a host"},
-		{`{"kind":"sysmlv2","project":"p","commit":"c","element":"e","apiBase":"https://m\u0001"}`, "", "no URL"},
+		{`{"kind":"sysmlv2","project":"p","commit":"c","element":"e","apiBase":"https://m\u0001"}`, "", "not a URL"},
 	} {
 		r, ok := sysml.Extract([]byte(`{"body":{"subject":{"sysmlRef":` + c.ref + `}}}`))
 		if !ok {

@@ -132,11 +132,11 @@ func TestForeignRecords(t *testing.T) {
 		{"lease of another machine over", leased("box2:1", now.Add(-time.Minute), time.Second), 0, "8", ""},
 		{"lease over, but the process lives", leased(fmt.Sprint(here, ":", os.Getpid()), now, 0), time.Hour, "", here + ":"},
 		{"lease of a dead process", leased(fmt.Sprint(here, ":", noPID), now, time.Minute), 0, "8", ""},
-		{"empty", "", 0, "", "left no name"},
+		{"empty", "", 0, "", "an unnamed holder"},
 		{"empty for a minute", "", 61 * time.Second, "1", ""},
-		{"torn", pid(noPID, here, now)[:20], 59 * time.Second, "", "left no name"},
+		{"torn", pid(noPID, here, now)[:20], 59 * time.Second, "", "an unnamed holder"},
 		{"torn for a minute", pid(noPID, here, now)[:20], 61 * time.Second, "1", ""},
-		{"too long", pid(noPID, here, now) + strings.Repeat(" ", 5000), 0, "", "left no name"},
+		{"too long", pid(noPID, here, now) + strings.Repeat(" ", 5000), 0, "", "an unnamed holder"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			f := open(t, t.TempDir())
@@ -185,7 +185,7 @@ func TestStrangeThingsUnderTheName(t *testing.T) {
 		before, _ := os.Lstat(f.join(record))
 		o := options()
 		o.Timeout = 20 * time.Millisecond
-		if _, err := f.acquire(o); !errors.As(err, new(*filelock.HeldError)) || !strings.Contains(err.Error(), "no plain file") {
+		if _, err := f.acquire(o); !errors.As(err, new(*filelock.HeldError)) || !strings.Contains(err.Error(), "not a plain file") {
 			t.Errorf("%s as a record: %v, want a HeldError that says so", name, err)
 		}
 		if after, err := os.Lstat(f.join(record)); err != nil || !os.SameFile(before, after) {

@@ -172,7 +172,7 @@ func TestReceive(t *testing.T) {
 		{"version", sign(strings.Replace(event(8, "error", ""), `version":1`, `version":2`, 1), j.token), 0, Dropped, "schema_version", 7},
 		{"job", sign(strings.Replace(event(8, "error", ""), j.ID, "other", 1), j.token), 0, Dropped, "job_id", 7},
 		{"kind", sign(event(8, "exploded", ""), j.token), 0, Dropped, "none that is known", 7},
-		{"number", sign(strings.Replace(event(8, "error", ""), `"seq":8`, `"seq":8.5`, 1), j.token), 0, Dropped, "no whole number", 7},
+		{"number", sign(strings.Replace(event(8, "error", ""), `"seq":8`, `"seq":8.5`, 1), j.token), 0, Dropped, "not a whole number", 7},
 		{"no JSON", []byte("\x00\xff"), 0, Dropped, "no JSON", 7},
 		{"large", []byte("{"), 50 << 20, Dropped, "52428800 bytes", 7},
 		{"last", sign(event(8, "completed", "done\x1b[2J"), j.token), 0, Taken, "", 8},

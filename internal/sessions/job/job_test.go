@@ -132,7 +132,7 @@ func TestHostileRecords(t *testing.T) {
 		{"huge", big, "too large"},
 		{"empty", "", "JSON"},
 		{"half", record("half", "")[:40], "JSON"},
-		{"list", "[]", "no JSON object"},
+		{"list", "[]", "not a JSON object"},
 		{"newer", strings.Replace(record("newer", ""), `:1`, `:2`, 1), "schema_version"},
 		{"other", record("another", ""), "job_id"},
 		{"status", strings.Replace(record("status", ""), "pending", "sleeping", 1), "status"},

@@ -94,7 +94,7 @@ func TestHammer(t *testing.T) {
 	}
 	t.Logf("%d calls, %.0f/s; %d hostile things; %s", total, float64(calls())/span.Seconds(), hostile, l)
 	for _, s := range servers {
-		if text := s.errs.String(); strings.Contains(text, "is told nothing") || strings.Contains(text, "panic") {
+		if text := s.errs.String(); strings.Contains(text, "gets no notices") || strings.Contains(text, "panic") {
 			t.Errorf("%s said: %s", s.name, tail(text))
 		}
 		if code, took := s.end(0); code != 0 || took > soon {

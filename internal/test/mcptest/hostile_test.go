@@ -66,7 +66,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	c := r.start("gemini", "c")
 	eventually(t, "who joins is told of", func() bool { return a.about("presence.peer_joined", c.session()) == 1 })
-	if text := a.errs.String(); strings.Contains(text, "is told nothing") {
+	if text := a.errs.String(); strings.Contains(text, "gets no notices") {
 		t.Errorf("the watch failed: %s", tail(text))
 	}
 	f.check()
