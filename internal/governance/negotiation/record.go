@@ -25,7 +25,7 @@ type Record struct {
 	CurrentArtifactHash string
 	Deadline            string
 
-	flawed            bool // a list of who has to sign cannot be taken as it stands: nobody can complete it
+	flawed            bool // an unusable list of required signers: no one can complete it
 	involved, signing set
 }
 
@@ -35,9 +35,9 @@ func QuestionsOf(agent address.Instance) string { return "nego:questions:" + str
 // AreQuestions tells whether it is one of these.
 func (r *Record) AreQuestions() bool { return len(r.Parties) == 1 && r.ID == QuestionsOf(r.Parties[0]) }
 
-// A Quorum is an authority of several, of whom so many have to sign. It stands in the record as the member authority, which is
-// an artifact of the kind AUTHORITY. Required signers who are no members sign in any case. Existing programs do not know it: to
-// them every required signer is one.
+// A Quorum is an authority of several members, so many of which have to sign. In the record it is the member authority, which
+// is an artifact of the kind AUTHORITY. Required signers that are not members sign in any case. Existing programs do not know
+// it: to them every required signer is one.
 type Quorum struct {
 	Members   []address.Instance
 	Threshold int
@@ -74,7 +74,7 @@ func ParseRecord(raw []byte) (*Record, error) {
 		n, _ := canonjson.Int(v)
 		r.Quorum = &Quorum{Threshold: int(n)}
 		r.Quorum.Members, wholeQuorum = instances(a, "members")
-		if len(declaration.Guard(a)) > 0 { // an impossible one, which nobody may take for an easy one
+		if len(declaration.Guard(a)) > 0 { // an impossible one, which must not be taken for an easy one
 			r.Quorum.Threshold = len(r.Quorum.Members) + 1
 		}
 	}

@@ -159,7 +159,7 @@ func parseEvent(raw []byte, id string) (*Event, error) {
 	}
 	seq, ok := canonjson.Int(v[1])
 	if !ok || seq < 1 || seq > lastSeq {
-		return nil, fmt.Errorf("seq is %.40s, no whole number from 1 on", orNone(v[1]))
+		return nil, fmt.Errorf("seq is %.40s, not a whole number from 1 on", orNone(v[1]))
 	}
 	if v[6] != nil && !canonjson.IsObject(v[6]) && !canonjson.IsNull(v[6]) {
 		return nil, errors.New("data is not an object")
