@@ -28,7 +28,7 @@ var (
 	ErrNone = errors.New("no such escalation")
 	// ErrClosed reports one that was answered already, or whose end has passed.
 	ErrClosed = errors.New("the escalation is closed")
-	// ErrNotPerson reports somebody who is no person at a terminal.
+	// ErrNotPerson reports an answer that is not from a person at a terminal.
 	ErrNotPerson = errors.New("only a person answers it, at a terminal")
 )
 
@@ -43,7 +43,7 @@ const (
 	Open     State = "open"
 	Answered State = "answered"
 	Lapsed   State = "lapsed" // its end has passed: the fall-back applies
-	Ended    State = "ended"  // the negotiation has come to an end, so nobody waits for an answer
+	Ended    State = "ended"  // the negotiation has come to an end, so no agent waits for an answer
 )
 
 // An Answer is what a person has said.
@@ -56,7 +56,7 @@ type Answer struct {
 	Hash string           // of what is sealed
 }
 
-// A Escalation is what was put before somebody.
+// An Escalation is a question put to a person or a superior.
 type Escalation struct {
 	ID          string // of the entry; of an alert that of its agent
 	Negotiation string // "" for an alert
@@ -65,21 +65,22 @@ type Escalation struct {
 	Scope       string
 	At          time.Time
 	Terms
-	Payload   []byte // as it stands there; nil for an alert
-	Target    string // whom it is for: an address, or a role; "" when nobody was found
+	Payload   []byte // as written there; nil for an alert
+	Target    string // the receiver: an address, or a role; "" when none was found
 	Authority string // as what, one of declaration.AuthorityKinds; ""
 	Source    string // by which rule the target was found
-	Said      string // whom its writer names, where the rules lead to somebody else; "": the writer is right, or names nobody
+	Said      string // the receiver that its writer names, if the rules lead to another; "": the writer is right, or names none
 	Reason    string // of an alert
 
 	Hash   string  // of the entry's body; an answer names it, so that it is one to this very text
 	Answer *Answer // nil: none that counts
-	// Doubt is who has answered under a key that the registry has, and that nobody here has said to be that person's; "" for nobody.
+	// Doubt is who has answered under a key that the registry has, and that this user has not confirmed as that person's; ""
+	// for none.
 	Doubt    address.Instance
 	DoubtKey signature.Public // that key
 	Recorded bool             // that it lapsed is on record
 	Repeats  int              // how many later entries of the journal bear its id, and count for nothing
-	Loose    bool             // its writer has keys and has not sealed it: somebody else may have written it
+	Loose    bool             // its writer has keys and has not sealed it: another agent may have written it
 	ended    bool
 }
 
@@ -123,7 +124,7 @@ func (m *Escalation) Choices() string {
 	return " (" + strings.Join(ids, ", ") + ")"
 }
 
-// Role is the role that is meant, "" where an address or nobody is. Of a role only a person who is registered with it may answer.
+// Role is the required role, "" for an address or none.
 func (m *Escalation) Role() string {
 	if r := strings.ToUpper(m.Target); slices.Contains(envelope.Roles, r) {
 		return r
@@ -131,7 +132,7 @@ func (m *Escalation) Role() string {
 	return ""
 }
 
-// Mismatch says that the writer of a matter names somebody else than the rules, "" when he does not.
+// Mismatch returns that the writer of a matter names another receiver than the rules, "" when it does not.
 func (m *Escalation) Mismatch() string {
 	if m.Said == "" {
 		return ""
@@ -146,13 +147,14 @@ func (m *Escalation) Mismatch() string {
 	return "its writer says it is for " + termsafe.Cut(m.Said, maxAbout) + ", but " + by
 }
 
-// tidy is a target without what does not tell it from others: otherwise it would be nobody's, and anybody's to answer.
+// tidy is a target without insignificant characters: otherwise no one would own it, and anyone could answer.
 func tidy(target string) string {
 	const around = " \t\r\n/"
 	return strings.TrimRight(strings.Trim(target, around), around+":")
 }
 
-// For tells whether a person, or an agent that looks on, is meant: by name, by host and label, or a person where no person is named.
+// For reports whether a person, or an agent that looks on, is a receiver: by name, by host and label, or a person where no
+// person is named.
 func (m *Escalation) For(who address.Instance) bool {
 	to := address.Instance(m.Target).Canonical()
 	if to == who.Canonical() || to != "" && string(to) == to.Channel() && who.Channel() == to.Channel() {
@@ -161,8 +163,8 @@ func (m *Escalation) For(who address.Instance) bool {
 	return !m.Person() && who.Canonical().Host() == human
 }
 
-// May tells whether somebody may answer: a person, who is there, and if the matter is for a person this one. attended is false where
-// nobody has shown to be at the terminal.
+// May reports whether a viewer may answer: a person, who is there, and if the matter is for a person this one. attended is
+// false if no one was shown to be at the terminal.
 func (m *Escalation) May(who address.Instance, attended bool) error {
 	switch {
 	case who.Canonical().Host() != human || !attended:
@@ -212,7 +214,7 @@ func (m *Escalation) AnswerBody(text, note string) []byte {
 	return o.End()
 }
 
-// LapseBody is the body of the entry that records what applies because nobody has answered.
+// LapseBody is the body of the entry that records what applies because no answer came.
 func (m *Escalation) LapseBody() []byte {
 	var o canonjson.Object
 	o.Str("kind", KindLapse)
@@ -249,7 +251,7 @@ func matterOf(e *journal.Entry) *Escalation {
 	return m
 }
 
-// Route writes to whom a matter goes, nil when nobody was found.
+// Route writes the receiver of a matter, nil when none was found.
 func Route(d declaration.Destination) []byte {
 	if !d.OK {
 		return nil
