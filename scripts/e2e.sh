@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tries the MCP server with the programs of others: the TypeScript SDK, the inspector's command line and the conformance
-# runner (some 330 MB), and the agent programs Claude Code, Codex, Gemini CLI and opencode (1.5 GB). They lie in a cache
+# runner (some 330 MB), and the agent programs Claude Code, Codex, Gemini CLI, opencode (1.5 GB) and Qwen Code (150 MB). They lie in a cache
 # folder outside the tree, in the versions of tools/e2e. TUTTI_E2E_AGENTS=none leaves the agent programs out. Arguments go
 # to go test.
 set -euo pipefail
@@ -51,7 +51,13 @@ none:*) TUTTI_E2E_AGENTS= ;;
 :*) TUTTI_E2E_AGENTS= ;; # their packages are those for this one platform; the tests say that they were not tried
 esac
 [ $status = 0 ] || [ $status = 75 ] || exit $status
-export TUTTI_E2E TUTTI_E2E_AGENTS
+# An agent program that the settings add. It needs the node that comes with the others.
+TUTTI_E2E_ADDED=
+if [ -n "$TUTTI_E2E_AGENTS" ]; then
+	TUTTI_E2E_ADDED=$(install tools/e2e/added added- "the agent program Qwen Code") || status=$?
+	[ $status = 0 ] || [ $status = 75 ] || exit $status
+fi
+export TUTTI_E2E TUTTI_E2E_AGENTS TUTTI_E2E_ADDED
 without=() # what cannot be had is told of here, and is no fault of what is tested
 [ $status = 0 ] || without=(env -u CI)
 log=$(mktemp)
