@@ -12,7 +12,7 @@ const (
 	tellsEvery = 200 * time.Millisecond
 )
 
-// Progress says on a terminal how far something is that takes more than a second: "120 messages read in 2 seconds". step is told how many
+// Progress says on a terminal how far something is that takes more than a second: "120 messages read in 2 seconds". step takes how many
 // are done, and may be called by several goroutines at once. done takes the line away.
 func (c *Call) Progress(what string) (step func(n int), done func()) {
 	if c.ErrColumns == 0 || c.Quiet {
