@@ -44,8 +44,8 @@ func fields(s reflect.Value) iter.Seq2[reflect.StructField, reflect.Value] {
 	}
 }
 
-// flagName is the flag of a field: "no-cache" of NoCache, "tls-cert" of TLSCert.
-func flagName(field string) string {
+// FlagOf is the flag of a field: "no-cache" of NoCache, "tls-cert" of TLSCert.
+func FlagOf(field string) string {
 	var b strings.Builder
 	for i, r := range field {
 		if i > 0 && unicode.IsUpper(r) && (unicode.IsLower(rune(field[i-1])) || i+1 < len(field) && unicode.IsLower(rune(field[i+1]))) {
@@ -59,7 +59,7 @@ func flagName(field string) string {
 // fill sets the fields of the flags that were given. The flags that every verb has are none of them.
 func (c *Call) fill() {
 	for f, v := range fields(c.opt) {
-		name := flagName(f.Name)
+		name := FlagOf(f.Name)
 		if c.Verb.Flag(c.Under, name) >= len(c.Verb.Flags) {
 			continue
 		}
@@ -76,6 +76,27 @@ func (c *Call) fill() {
 	}
 }
 
+// Fields are the flags that the struct has, with their kinds; a Switch stands for both kinds of switches.
+func (o *Options) Fields() map[string]ValueKind {
+	all := map[string]ValueKind{}
+	for f, v := range fields(reflect.New(o.kind).Elem()) {
+		kind := Text
+		switch v.Interface().(type) {
+		case bool:
+			kind = Switch
+		case int:
+			kind = Count
+		case time.Duration:
+			kind = Duration
+		}
+		all[FlagOf(f.Name)] = kind
+	}
+	return all
+}
+
+// Type is that of the struct.
+func (o *Options) Type() reflect.Type { return o.kind }
+
 // FlagName is the name of the flag whose field a pointer leads to, or of a string itself; "" for a field of another struct.
 func (c *Call) FlagName(flag any) string {
 	if name, ok := flag.(string); ok {
@@ -84,7 +105,7 @@ func (c *Call) FlagName(flag any) string {
 	if c.opt.IsValid() {
 		for f, v := range fields(c.opt) {
 			if v.Addr().Interface() == flag {
-				return flagName(f.Name)
+				return FlagOf(f.Name)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit:     "0 done; 1 wrong usage, you may not, or several questions are open; 2 no question is open, or it is closed; 3 a file could not be written; 5 halted", See: "ask, escalation list",
 	},
 	{
-		Name: "blockage raise", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MaxArgs: 1, Run: bus.RunBlockageRaise,
+		Name: "blockage raise", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MaxArgs: 1, Opts: kit.WithFlags(bus.RunBlockageRaise),
 		Short: "report a blocker to the peers", Args: "[<reason>]",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who is blocked; under h2a it must be given"},
@@ -54,7 +54,7 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be written; 5 halted", See: "escalate, status",
 	},
 	{
-		Name: "blockage list", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Run: bus.RunBlockageList,
+		Name: "blockage list", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Opts: kit.WithFlags(bus.RunBlockageList),
 		Short: "list agents that report a blocker",
 		Flags: []kit.Flag{
 			{Name: "active", Kind: kit.Switch, Help: "only unresolved ones"},
@@ -65,7 +65,7 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Examples: "$ tutti blockage list --active", Exit: kit.ExitBus,
 	},
 	{
-		Name: "blockage resolve", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Run: bus.RunBlockageResolve,
+		Name: "blockage resolve", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Opts: kit.WithFlags(bus.RunBlockageResolve),
 		Short: "report that a blocker is gone", Args: "[<agent>]",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.Agents, Help: "who was blocked; under h2a it must be given"},

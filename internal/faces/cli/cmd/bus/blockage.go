@@ -19,14 +19,18 @@ import (
 	"tutti/internal/governance/blocker"
 )
 
+type blockageRaiseOptions struct {
+	Instance, Reason, Scope, Needs, On string
+}
+
 // RunBlockageRaise says what an agent is blocked by.
-func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
-	call := blocker.Call{Reason: c.Value("reason"), Needs: c.Value("needs"), Scope: c.Value("scope")}
-	if c.Under == kit.H2A && c.Value("instance") == "" {
-		return c.Missing("instance")
+func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOptions) error {
+	call := blocker.Call{Reason: opt.Reason, Needs: opt.Needs, Scope: opt.Scope}
+	if c.Under == kit.H2A && opt.Instance == "" {
+		return c.Missing(&opt.Instance)
 	}
 	if call.Reason = strings.TrimSpace(cmp.Or(c.Arg(0), call.Reason)); call.Reason == "" {
-		return c.Missing("reason")
+		return c.Missing(&opt.Reason)
 	}
 	mode := app.Writing
 	if c.Under == kit.H2A { // that program makes a bus where there is none
@@ -37,17 +41,17 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	if call.Instance, err = c.Actor(ctx, w, c.Value("instance")); err != nil {
+	if call.Instance, err = c.Actor(ctx, w, opt.Instance); err != nil {
 		return err
 	}
-	for _, name := range kit.Split(c.Value("on")) {
+	for _, name := range kit.Split(opt.On) {
 		who, err := c.Checked(ctx, w, name)
 		if err != nil {
 			return err
 		}
 		call.On = append(call.On, who)
 	}
-	if !c.IsSet("scope") {
+	if !c.IsSet(&opt.Scope) {
 		if call.Scope, err = firstScope(ctx, w.Registry, call.Instance); err != nil {
 			return err
 		}
@@ -70,7 +74,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	c.Prose("blocked: ", len("blocked: "), kit.Name(made.Instance)+kit.Clean(" ("+cmp.Or(made.Scope, "in no scope")+"): "+made.Reason))
-	c.Line("next:  tutti blockage resolve" + instanceArg(c, made.Instance) + "   # when it goes on")
+	c.Line("next:  tutti blockage resolve" + instanceArg(c, opt, made.Instance) + "   # when it goes on")
 	return nil
 }
 
@@ -103,22 +107,27 @@ func firstScope(ctx context.Context, r *registry.Registry, i address.Instance) (
 }
 
 // instanceArg names an agent on a command line, nothing when it is who was named by nobody.
-func instanceArg(c *kit.Call, i address.Instance) string {
-	if c.Value("instance") == "" {
+func instanceArg(c *kit.Call, opt *blockageRaiseOptions, i address.Instance) string {
+	if opt.Instance == "" {
 		return ""
 	}
 	return " " + kit.Clean(app.QuoteArg(string(i)))
 }
 
+type blockageListOptions struct {
+	Scope, Instance string
+	Active          bool
+}
+
 // RunBlockageList lists who is blocked.
-func RunBlockageList(ctx context.Context, c *kit.Call) error {
+func RunBlockageList(ctx context.Context, c *kit.Call, opt *blockageListOptions) error {
 	w, err := c.Reads()
 	if err != nil || w == nil {
 		return c.Empty(err)
 	}
 	defer w.Close()
-	f := blocker.Filter{Active: c.On("active"), Scope: c.Value("scope")}
-	if i := c.Value("instance"); i != "" {
+	f := blocker.Filter{Active: opt.Active, Scope: opt.Scope}
+	if i := opt.Instance; i != "" {
 		who, err := c.Checked(ctx, w, i)
 		if err != nil {
 			return err
@@ -223,10 +232,14 @@ func sayBlockages(c *kit.Call, all []*blocker.Blockage, stale map[*blocker.Block
 	}
 }
 
+type blockageResolveOptions struct {
+	Instance, By string
+}
+
 // RunBlockageResolve says that an agent can go on.
-func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
-	if c.Under == kit.H2A && c.Value("instance") == "" {
-		return c.Missing("instance")
+func RunBlockageResolve(ctx context.Context, c *kit.Call, opt *blockageResolveOptions) error {
+	if c.Under == kit.H2A && opt.Instance == "" {
+		return c.Missing(&opt.Instance)
 	}
 	w, err := c.World(app.Writing)
 	if err != nil {
@@ -237,12 +250,12 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call) error {
 	if c.Under != kit.H2A && c.Arg(0) != "" {
 		who, err = c.Checked(ctx, w, c.Arg(0))
 	} else {
-		who, err = c.Subject(ctx, w, c.Value("instance"))
+		who, err = c.Subject(ctx, w, opt.Instance)
 	}
 	if err != nil {
 		return err
 	}
-	by := address.Instance(c.Value("by"))
+	by := address.Instance(opt.By)
 	if by != "" {
 		if by, err = c.Checked(ctx, w, string(by)); err == nil {
 			err = c.InName(ctx, w, by)

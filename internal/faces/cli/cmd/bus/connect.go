@@ -15,31 +15,35 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type connectOptions struct {
+	Host, Name, Instance, Scope, Role string
+}
+
 // runConnect finds or makes the identity of an agent, and the bus if there is none.
-func runConnect(ctx context.Context, c *kit.Call) error {
-	host := c.Value("host")
+func runConnect(ctx context.Context, c *kit.Call, opt *connectOptions) error {
+	host := opt.Host
 	if host == "" {
-		return kit.HintInstead(c.Missing("host"), "--host "+strings.Join(connectHosts, "|"))
+		return kit.HintInstead(c.Missing(&opt.Host), "--host "+strings.Join(connectHosts, "|"))
 	}
-	if err := kit.BadName("connect", c.Value("name")); err != nil {
+	if err := kit.BadName("connect", opt.Name); err != nil {
 		return err
 	}
-	if err := badRole(c); err != nil {
+	if err := badRole(c, opt); err != nil {
 		return err
 	}
 	q, err := c.App.Request(kit.FactsOf(c.App), app.Agent{
-		Instance: address.Instance(c.Value("instance")), Host: host, Name: c.Value("name"), Scope: c.Value("scope"),
+		Instance: address.Instance(opt.Instance), Host: host, Name: opt.Name, Scope: opt.Scope,
 	})
 	if err != nil {
 		return err
 	}
-	q.Role = c.Value("role")
+	q.Role = opt.Role
 	w, err := makeWorld(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := mayGiveRole(ctx, c, w); err != nil {
+	if err := mayGiveRole(ctx, c, opt, w); err != nil {
 		return err
 	}
 	r, err := w.Connect(ctx, q, time.Now())
@@ -49,28 +53,28 @@ func runConnect(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return keyFault(err)
 	}
-	if err := giveConnected(ctx, w, r.Instance, c.Value("role")); err != nil {
+	if err := giveConnected(ctx, w, r.Instance, opt.Role); err != nil {
 		return err
 	}
 	if c.JSON {
 		c.Emit(connectJSON(w, r))
 		return nil
 	}
-	sayConnected(ctx, c, w, r, serves(c, r.Host, w.Root))
+	sayConnected(ctx, c, opt, w, r, serves(c, r.Host, w.Root))
 	return nil
 }
 
 // badRole refuses a role where nothing is registered.
-func badRole(c *kit.Call) error {
-	if c.Value("role") != "" && c.Value("instance") != "" {
+func badRole(c *kit.Call, opt *connectOptions) error {
+	if opt.Role != "" && opt.Instance != "" {
 		return kit.Usagef("connect: --instance registers nothing, so that --role has nothing to go into")
 	}
 	return nil
 }
 
 // mayGiveRole lets a person give an agent another role than AGENTS, and nobody else: whoever can sign binds others.
-func mayGiveRole(ctx context.Context, c *kit.Call, w *app.World) error {
-	role := c.Value("role")
+func mayGiveRole(ctx context.Context, c *kit.Call, opt *connectOptions, w *app.World) error {
+	role := opt.Role
 	if role == "" || role == registry.Agents {
 		return nil
 	}
@@ -168,13 +172,13 @@ func actionWord(a identity.Action) string {
 }
 
 // sayConnected tells a person the same.
-func sayConnected(ctx context.Context, c *kit.Call, w *app.World, r *identity.Result, served bool) {
+func sayConnected(ctx context.Context, c *kit.Call, opt *connectOptions, w *app.World, r *identity.Result, served bool) {
 	c.Printf("you are %s (%s)\n", c.Paint(kit.Bold, kit.Name(r.Instance)), actionWord(r.Action))
 	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
 	if r.Name != "" {
 		rows = append(rows, []string{"  name", r.Name})
 	}
-	if role := c.Value("role"); role != "" {
+	if role := opt.Role; role != "" {
 		rows = append(rows, []string{"  role", role})
 	}
 	if r.PrivateKeyPath != "" {

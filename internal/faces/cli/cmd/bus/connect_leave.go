@@ -15,14 +15,18 @@ import (
 	"tutti/internal/store"
 )
 
+type disconnectOptions struct {
+	Instance, Session string
+}
+
 // runDisconnect closes the sessions of an agent. Their programs are left alone.
-func runDisconnect(ctx context.Context, c *kit.Call) error {
+func runDisconnect(ctx context.Context, c *kit.Call, opt *disconnectOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	who, err := leaving(ctx, c, w)
+	who, err := leaving(ctx, c, opt, w)
 	if err != nil {
 		return err
 	}
@@ -33,7 +37,7 @@ func runDisconnect(ctx context.Context, c *kit.Call) error {
 	}
 	var closed []string
 	for _, s := range sessions {
-		if only := c.Value("session"); only != "" && only != string(s.SessionID) {
+		if only := opt.Session; only != "" && only != string(s.SessionID) {
 			continue
 		}
 		if s.MirroredAt != "" {
@@ -45,7 +49,7 @@ func runDisconnect(ctx context.Context, c *kit.Call) error {
 		}
 		closed = append(closed, string(s.SessionID))
 	}
-	if only := c.Value("session"); only != "" && len(closed) == 0 {
+	if only := opt.Session; only != "" && len(closed) == 0 {
 		return kit.BadState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", kit.Name(who), kit.Clean(only))
 	}
 	if c.JSON {
@@ -89,8 +93,8 @@ func kept(s *presence.Session) bool {
 }
 
 // leaving is whose sessions are closed: whoever is named, or speaks here.
-func leaving(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, error) {
-	if i := c.Value("instance"); i != "" {
+func leaving(ctx context.Context, c *kit.Call, opt *disconnectOptions, w *app.World) (address.Instance, error) {
+	if i := opt.Instance; i != "" {
 		who, err := c.Meant(ctx, w, i)
 		if err == nil {
 			err = c.InName(ctx, w, who)

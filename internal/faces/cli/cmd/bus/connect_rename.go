@@ -11,16 +11,20 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type renameOptions struct {
+	Name, Instance string
+}
+
 // runRename writes a name into the live sessions of an agent, and remembers it for the next one.
-func runRename(ctx context.Context, c *kit.Call) error {
+func runRename(ctx context.Context, c *kit.Call, opt *renameOptions) error {
 	name := c.Arg(0)
 	if c.Under == kit.H2A {
-		name = c.Value("name")
-		if c.Value("instance") == "" {
-			return c.Missing("instance")
+		name = opt.Name
+		if opt.Instance == "" {
+			return c.Missing(&opt.Instance)
 		}
 		if name == "" {
-			return c.Missing("name")
+			return c.Missing(&opt.Name)
 		}
 	}
 	if kit.Clean(name) == "" {
@@ -34,7 +38,7 @@ func runRename(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	who, err := c.Actor(ctx, w, c.Value("instance"))
+	who, err := c.Actor(ctx, w, opt.Instance)
 	if err != nil {
 		return err
 	}

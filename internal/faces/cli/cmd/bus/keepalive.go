@@ -16,7 +16,7 @@ import (
 )
 
 var KeepaliveVerbs = []kit.Verb{{
-	Name: "keepalive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Bus: true, Run: runKeepalive,
+	Name: "keepalive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Bus: true, Opts: kit.WithFlags(runKeepalive),
 	Short: "keep agents in tmux present on the bus",
 	Flags: []kit.Flag{
 		{Name: "interval", Kind: kit.Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"},
@@ -34,9 +34,14 @@ $ h2a keepalive --interval 10000`,
 	See:  "sessions, session monitor",
 }}
 
-func runKeepalive(ctx context.Context, c *kit.Call) error {
+type keepaliveOptions struct {
+	Interval string
+	Once     bool
+}
+
+func runKeepalive(ctx context.Context, c *kit.Call, opt *keepaliveOptions) error {
 	every := 30 * time.Second
-	if text := c.Value("interval"); text != "" || c.IsSet("interval") {
+	if text := opt.Interval; text != "" || c.IsSet(&opt.Interval) {
 		const least = 1000
 		ms, err := strconv.Atoi(text)
 		if err != nil || ms < least {
@@ -60,7 +65,7 @@ func runKeepalive(ctx context.Context, c *kit.Call) error {
 		},
 		Problem: func(err error) { c.Warn("%s", kit.Clean(err.Error())) },
 	}
-	if c.On("once") {
+	if opt.Once {
 		if err := k.Pass(ctx); err != nil {
 			return err
 		}

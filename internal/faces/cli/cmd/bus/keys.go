@@ -20,20 +20,24 @@ import (
 	"tutti/internal/platform/smallfile"
 )
 
+type keysAddOptions struct {
+	Instance, PublicKey string
+}
+
 // runKeysAdd registers a further key of an agent.
-func runKeysAdd(ctx context.Context, c *kit.Call) error {
+func runKeysAdd(ctx context.Context, c *kit.Call, opt *keysAddOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	who, pem, err := readKeyArgs(ctx, c, w)
+	who, pem, err := readKeyArgs(ctx, c, opt.Instance, opt.PublicKey, w)
 	if err != nil {
 		return err
 	}
 	public, err := signature.ParsePublic(pem)
 	if err != nil {
-		return kit.UsageHint(`"tutti keys generate" makes a pair; give the file that ends in .pub.pem`, "%s: %s", kit.Clean(c.Text("public-key")), kit.Clean(err.Error()))
+		return kit.UsageHint(`"tutti keys generate" makes a pair; give the file that ends in .pub.pem`, "%s: %s", kit.Clean(opt.PublicKey), kit.Clean(err.Error()))
 	}
 	now := time.Now()
 	var proof *signature.Object
@@ -95,14 +99,19 @@ func addProof(ctx context.Context, w *app.World, who address.Instance, public si
 	return nil, nil
 }
 
+type keysRevokeOptions struct {
+	Instance, PublicKey string
+	Yes                 bool
+}
+
 // runKeysRevoke takes a key out of use.
-func runKeysRevoke(ctx context.Context, c *kit.Call) error {
+func runKeysRevoke(ctx context.Context, c *kit.Call, opt *keysRevokeOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	who, pem, err := readKeyArgs(ctx, c, w)
+	who, pem, err := readKeyArgs(ctx, c, opt.Instance, opt.PublicKey, w)
 	if err == nil {
 		err = PersonOnly(c, who, "keys revoke")
 	}
@@ -110,7 +119,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.Under == kit.Tutti {
-		if err := c.Confirm(c.On("yes"), "Revoke the key "+shortOf(pem)+" of "+kit.Name(who)+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
+		if err := c.Confirm(opt.Yes, "Revoke the key "+shortOf(pem)+" of "+kit.Name(who)+" for good?", "nothing was changed: a revoked key never becomes active again", "add --yes"); err != nil {
 			return err
 		}
 	}
@@ -131,11 +140,11 @@ func runKeysRevoke(ctx context.Context, c *kit.Call) error {
 }
 
 // readKeyArgs reads whose key is meant, and its text.
-func readKeyArgs(ctx context.Context, c *kit.Call, w *app.World) (who address.Instance, pem string, err error) {
-	if who, err = c.Actor(ctx, w, c.Value("instance")); err != nil {
+func readKeyArgs(ctx context.Context, c *kit.Call, instance string, publicKey string, w *app.World) (who address.Instance, pem string, err error) {
+	if who, err = c.Actor(ctx, w, instance); err != nil {
 		return "", "", err
 	}
-	path := c.Value("public-key")
+	path := publicKey
 	if path == "" {
 		return "", "", c.Missing("public-key")
 	}
@@ -180,20 +189,24 @@ func keysChanged(ctx context.Context, c *kit.Call, w *app.World, who address.Ins
 	return nil
 }
 
+type keysListOptions struct {
+	Instance string
+}
+
 // runKeysList lists the registered keys of one agent, or what this user has: private keys and pins.
-func runKeysList(ctx context.Context, c *kit.Call) error {
-	if c.Value("instance") == "" && c.Under == kit.H2A {
-		return c.Missing("instance")
+func runKeysList(ctx context.Context, c *kit.Call, opt *keysListOptions) error {
+	if opt.Instance == "" && c.Under == kit.H2A {
+		return c.Missing(&opt.Instance)
 	}
 	w, err := c.World(app.Reading)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if c.Value("instance") == "" {
+	if opt.Instance == "" {
 		return listOwnKeys(ctx, c, w)
 	}
-	who, err := c.Meant(ctx, w, c.Value("instance"))
+	who, err := c.Meant(ctx, w, opt.Instance)
 	if err != nil {
 		return err
 	}

@@ -18,9 +18,14 @@ import (
 	"tutti/internal/platform/atomicfile"
 )
 
+type keysGenerateOptions struct {
+	Instance, Out string
+	Force         bool
+}
+
 // runKeysGenerate makes a key pair and tells where it lies. It registers nothing.
-func runKeysGenerate(ctx context.Context, c *kit.Call) error {
-	who, made, err := generate(ctx, c)
+func runKeysGenerate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions) error {
+	who, made, err := generate(ctx, c, opt)
 	if errors.Is(err, keyring.ErrKeyExists) {
 		return &kit.Fault{Code: kit.ExitState, Err: err, Next: "--force replaces it; messages signed with the old one can then not be told from forged ones"}
 	}
@@ -50,19 +55,19 @@ func runKeysGenerate(ctx context.Context, c *kit.Call) error {
 
 // generate makes the key pair of whoever is named, or speaks here. For one who is named a bus is made when there is none: the
 // first key of an agent may come before everything else.
-func generate(ctx context.Context, c *kit.Call) (who address.Instance, made keyring.KeyFiles, err error) {
-	out, named := c.Value("out"), c.Value("instance") != ""
+func generate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions) (who address.Instance, made keyring.KeyFiles, err error) {
+	out, named := opt.Out, opt.Instance != ""
 	if named {
-		who = address.Instance(c.Value("instance"))
+		who = address.Instance(opt.Instance)
 		if _, _, err := address.KeyFiles(string(who)); err != nil {
 			return "", made, kit.Usagef("--instance: %s", kit.Clean(err.Error()))
 		}
 		if out != "" {
-			made, err = generateIn(out, who, c.On("force"))
+			made, err = generateIn(out, who, opt.Force)
 			return who, made, err
 		}
 	} else if c.Under == kit.H2A {
-		return "", made, c.Missing("instance")
+		return "", made, c.Missing(&opt.Instance)
 	}
 	open := func(ctx context.Context) (*app.World, error) { return makeWorld(ctx, c) }
 	if !named {
@@ -78,7 +83,7 @@ func generate(ctx context.Context, c *kit.Call) (who address.Instance, made keyr
 			return "", made, kit.BadState("give the whole id: "+strings.Join(address.Texts(all), " "), "--instance: %s is the short name of an agent, and a key is made for a whole id", kit.Name(who))
 		}
 	}
-	if who, err = c.Subject(ctx, w, c.Value("instance")); err != nil {
+	if who, err = c.Subject(ctx, w, opt.Instance); err != nil {
 		return "", made, err
 	}
 	if _, err := w.Registry.Registered(ctx, who); err == nil || w.Ring.Has(who) { // else it is to be the key of a new agent
@@ -92,9 +97,9 @@ func generate(ctx context.Context, c *kit.Call) (who address.Instance, made keyr
 		}
 	}
 	if out != "" {
-		made, err = generateIn(out, who, c.On("force"))
+		made, err = generateIn(out, who, opt.Force)
 	} else {
-		made, err = w.Ring.Generate(who, c.On("force"))
+		made, err = w.Ring.Generate(who, opt.Force)
 	}
 	return who, made, err
 }

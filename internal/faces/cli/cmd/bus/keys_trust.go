@@ -16,8 +16,13 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type keysTrustOptions struct {
+	PublicKey   string
+	Yes, Forget bool
+}
+
 // runKeysTrust pins the registered key of an agent, on the word of a person.
-func runKeysTrust(ctx context.Context, c *kit.Call) error {
+func runKeysTrust(ctx context.Context, c *kit.Call, opt *keysTrustOptions) error {
 	w, err := c.World(app.Reading)
 	if err != nil {
 		return err
@@ -34,14 +39,14 @@ func runKeysTrust(ctx context.Context, c *kit.Call) error {
 		return kit.FailIO("", err, "")
 	}
 	pinned, has := w.Pins.Get(who)
-	if c.On("forget") {
+	if opt.Forget {
 		return forgetPin(c, w, who)
 	}
 	keys, err := w.Registry.Keys(ctx, who)
 	if err != nil {
 		return err
 	}
-	next, err := toTrust(ctx, c, w, who, keys)
+	next, err := toTrust(ctx, c, opt, w, who, keys)
 	if err != nil {
 		return err
 	}
@@ -56,7 +61,7 @@ func runKeysTrust(ctx context.Context, c *kit.Call) error {
 	if !c.JSON {
 		c.Facts([][]string{{"agent", kit.Name(who)}, {"pinned", before}, {"registered", next.Short()}, {"roles", roles}})
 	}
-	if err := confirmPin(c, who, has && pinned[0] == next && (registration == "" || w.Pins.Accepted(who, registration))); err != nil {
+	if err := confirmPin(c, opt, who, has && pinned[0] == next && (registration == "" || w.Pins.Accepted(who, registration))); err != nil {
 		return err
 	}
 	if err := trustKey(w, who, next, registration, keys); err != nil {
@@ -79,9 +84,9 @@ func shownRegistration(ctx context.Context, w *app.World, who address.Instance) 
 
 // toTrust is the key that is meant: that of the file, else the one added last, with which the agent signs from now on. Of a person it is the
 // last one that nobody has said to be theirs: what they have answered may be under an earlier one.
-func toTrust(ctx context.Context, c *kit.Call, w *app.World, who address.Instance, keys *registry.Keys) (next signature.Public, err error) {
+func toTrust(ctx context.Context, c *kit.Call, opt *keysTrustOptions, w *app.World, who address.Instance, keys *registry.Keys) (next signature.Public, err error) {
 	known := w.Pins.Bound(who)
-	if path := c.Value("public-key"); path != "" {
+	if path := opt.PublicKey; path != "" {
 		pem, err := readKey(c, path)
 		if err != nil {
 			return next, err
@@ -150,11 +155,11 @@ func trustHint(ctx context.Context, c *kit.Call, w *app.World, who address.Insta
 }
 
 // confirmPin asks, unless --yes was given. Where nobody can answer nothing is pinned.
-func confirmPin(c *kit.Call, who address.Instance, same bool) error {
+func confirmPin(c *kit.Call, opt *keysTrustOptions, who address.Instance, same bool) error {
 	if same {
 		return nil
 	}
-	return c.Confirm(c.On("yes"), "Pin this key, and let these roles count? The key should be the one that the agent's own machine shows.", "nothing was pinned",
+	return c.Confirm(opt.Yes, "Pin this key, and let these roles count? The key should be the one that the agent's own machine shows.", "nothing was pinned",
 		"compare the fingerprint with the agent's own (tutti whoami there), then: tutti keys trust "+app.QuoteArg(string(who))+" --yes")
 }
 

@@ -15,14 +15,14 @@ import (
 )
 
 // putter opens the bus for a verb that stores an envelope. Under h2a that makes the bus, as the older program does.
-func putter(c *kit.Call) (*kit.Account, error) {
-	if c.Value("instance") == "" {
+func putter(c *kit.Call, instance string) (*kit.Account, error) {
+	if instance == "" {
 		return nil, c.Missing("instance")
 	}
 	if c.Under == kit.H2A {
-		return c.Named(app.Creating, c.Value("instance"))
+		return c.Named(app.Creating, instance)
 	}
-	return c.Named(app.Writing, c.Value("instance"))
+	return c.Named(app.Writing, instance)
 }
 
 // A parcel is an envelope that was given as a whole, and the account that stores it.
@@ -35,15 +35,15 @@ type parcel struct {
 
 // readParcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
 // the account.
-func readParcel(ctx context.Context, c *kit.Call) (*parcel, error) {
-	if c.Value("instance") == "" {
+func readParcel(ctx context.Context, c *kit.Call, instance string, json string) (*parcel, error) {
+	if instance == "" {
 		return nil, c.Missing("instance")
 	}
-	raw, signed, err := c.Given(ctx, c.Value("json"))
+	raw, signed, err := c.Given(ctx, json)
 	if err != nil {
 		return nil, err
 	}
-	d, err := putter(c)
+	d, err := putter(c, instance)
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +58,13 @@ func readParcel(ctx context.Context, c *kit.Call) (*parcel, error) {
 	return p, nil
 }
 
+type inboxPutOptions struct {
+	Instance, JSON, As string
+}
+
 // runInboxPut puts an envelope into the mailbox of exactly that address.
-func runInboxPut(ctx context.Context, c *kit.Call) error {
-	p, err := readParcel(ctx, c)
+func runInboxPut(ctx context.Context, c *kit.Call, opt *inboxPutOptions) error {
+	p, err := readParcel(ctx, c, opt.Instance, opt.JSON)
 	if err != nil {
 		return err
 	}
@@ -116,9 +120,13 @@ func putSaid(c *kit.Call, r *mail.Receipt) error {
 	return nil
 }
 
+type outboxPutOptions struct {
+	Instance, JSON string
+}
+
 // runOutboxPut keeps a copy of what was sent by other means.
-func runOutboxPut(ctx context.Context, c *kit.Call) error {
-	p, err := readParcel(ctx, c)
+func runOutboxPut(ctx context.Context, c *kit.Call, opt *outboxPutOptions) error {
+	p, err := readParcel(ctx, c, opt.Instance, opt.JSON)
 	if err != nil {
 		return err
 	}
@@ -155,9 +163,13 @@ func runOutboxPut(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+type inboxReadOptions struct {
+	Instance string
+}
+
 // runInboxRead prints the mailbox by id, or one message in full.
-func runInboxRead(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx, c.Value("instance"))
+func runInboxRead(ctx context.Context, c *kit.Call, opt *inboxReadOptions) error {
+	d, err := c.Looker(ctx, opt.Instance)
 	if err != nil || d == nil {
 		return c.Empty(err)
 	}
@@ -190,21 +202,25 @@ func readOne(ctx context.Context, c *kit.Call, d *kit.Account, id string) error 
 	return nil
 }
 
+type inboxPopOptions struct {
+	Instance, Envelope string
+}
+
 // runInboxPop takes one message and prints it.
-func runInboxPop(ctx context.Context, c *kit.Call) error {
+func runInboxPop(ctx context.Context, c *kit.Call, opt *inboxPopOptions) error {
 	id := c.Arg(0)
 	if c.Under == kit.H2A {
-		if c.Value("instance") == "" {
-			return c.Missing("instance")
+		if opt.Instance == "" {
+			return c.Missing(&opt.Instance)
 		}
-		if id = c.Value("envelope"); id == "" {
-			return c.Missing("envelope")
+		if id = opt.Envelope; id == "" {
+			return c.Missing(&opt.Envelope)
 		}
 	}
 	if id == "" {
 		return kit.UsageHint("usage: "+c.Usage(), "inbox pop: which message?")
 	}
-	d, err := popper(ctx, c)
+	d, err := popper(ctx, c, opt)
 	if err != nil {
 		return err
 	}
@@ -230,8 +246,8 @@ func runInboxPop(ctx context.Context, c *kit.Call) error {
 	return err
 }
 
-func popper(ctx context.Context, c *kit.Call) (*kit.Account, error) {
-	i := c.Value("instance")
+func popper(ctx context.Context, c *kit.Call, opt *inboxPopOptions) (*kit.Account, error) {
+	i := opt.Instance
 	if i == "" {
 		return c.Receiver(ctx, "")
 	}
@@ -246,9 +262,13 @@ func popper(ctx context.Context, c *kit.Call) (*kit.Account, error) {
 	return d, nil
 }
 
+type outboxReadOptions struct {
+	Instance string
+}
+
 // runOutboxRead prints what was sent.
-func runOutboxRead(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx, c.Value("instance"))
+func runOutboxRead(ctx context.Context, c *kit.Call, opt *outboxReadOptions) error {
+	d, err := c.Looker(ctx, opt.Instance)
 	if err != nil || d == nil {
 		return c.Empty(err)
 	}

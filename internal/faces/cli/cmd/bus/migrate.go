@@ -19,9 +19,14 @@ const schemaVersion = "1"
 // A renaming is one name of an old release and what it became.
 type renaming struct{ from, to, status string }
 
+type storeMigrateOptions struct {
+	From, To              string
+	SanitizePaths, DryRun bool
+}
+
 // runStoreMigrate brings old names to the present form. Between versions there is nothing to do yet.
-func runStoreMigrate(_ context.Context, c *kit.Call) error {
-	from, to := orDefault(c.Text("from"), schemaVersion), orDefault(c.Text("to"), schemaVersion)
+func runStoreMigrate(_ context.Context, c *kit.Call, opt *storeMigrateOptions) error {
+	from, to := orDefault(opt.From, schemaVersion), orDefault(opt.To, schemaVersion)
 	if from != schemaVersion || to != schemaVersion {
 		return kit.Refuse("only version 1 exists", "store migrate: no way from version %s to %s", kit.Clean(from), kit.Clean(to))
 	}
@@ -30,18 +35,18 @@ func runStoreMigrate(_ context.Context, c *kit.Call) error {
 		return err
 	}
 	c.SayRoot(root)
-	if !c.On("sanitize-paths") {
-		return migrated(c, root.Path, from, to)
+	if !opt.SanitizePaths {
+		return migrated(c, opt, root.Path, from, to)
 	}
 	if !app.IsBus(root.Path) {
 		_, err := c.ReadBus()
 		return err
 	}
-	done, conflicts, err := sanitize(root.Path, c.On("dry-run"))
+	done, conflicts, err := sanitize(root.Path, opt.DryRun)
 	if err != nil {
 		return kit.FailIO("", err, "store migrate")
 	}
-	showRenamings(c, root.Path, done, conflicts)
+	showRenamings(c, opt, root.Path, done, conflicts)
 	if len(conflicts) > 0 {
 		return kit.BadState("move one of the two away and run it again", "store migrate: %s taken already", kit.Plural(len(conflicts), "name"))
 	}
@@ -55,7 +60,7 @@ func orDefault(s, otherwise string) string {
 	return s
 }
 
-func migrated(c *kit.Call, root, from, to string) error {
+func migrated(c *kit.Call, opt *storeMigrateOptions, root, from, to string) error {
 	if !c.JSON {
 		c.Line("nothing to do: version " + to + " is the present one")
 		return nil
@@ -65,7 +70,7 @@ func migrated(c *kit.Call, root, from, to string) error {
 	o.Str("fromVersion", from)
 	o.Str("toVersion", to)
 	o.Bool("changed", false)
-	o.Bool("dryRun", c.On("dry-run"))
+	o.Bool("dryRun", opt.DryRun)
 	o.Str("root", root)
 	c.Emit(o.Bytes())
 	return nil
@@ -149,12 +154,12 @@ func renameOne(sub *atomicfile.Dir, name string, files, dry bool) (renaming, err
 	return one, err
 }
 
-func showRenamings(c *kit.Call, root string, done, conflicts []renaming) {
+func showRenamings(c *kit.Call, opt *storeMigrateOptions, root string, done, conflicts []renaming) {
 	if c.JSON {
 		var o canonjson.Object
 		o.Bool("ok", len(conflicts) == 0)
 		o.Str("root", root)
-		o.Bool("dryRun", c.On("dry-run"))
+		o.Bool("dryRun", opt.DryRun)
 		o.Raw("renamed", renamingsJSON(done))
 		o.Raw("conflicts", renamingsJSON(conflicts))
 		c.Emit(o.Bytes())

@@ -71,11 +71,15 @@ func decodeSignature(s string) []byte {
 	return sig
 }
 
-func runVerify(_ context.Context, c *kit.Call) error {
-	if c.Text("key") == "" {
+type verifyOptions struct {
+	Key, Signature, By string
+}
+
+func runVerify(_ context.Context, c *kit.Call, opt *verifyOptions) error {
+	if opt.Key == "" {
 		return kit.UsageHint("--key <file>", "verify: which public key?")
 	}
-	key, err := readPublicKey(c.Text("key"))
+	key, err := readPublicKey(opt.Key)
 	if err != nil {
 		return err
 	}
@@ -83,7 +87,7 @@ func runVerify(_ context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	good, by, err := verifies(raw, key, c.Text("signature"), c.Text("by"))
+	good, by, err := verifies(raw, key, opt.Signature, opt.By)
 	if err != nil {
 		return err
 	}
@@ -133,11 +137,15 @@ func verifies(raw []byte, key ed25519.PublicKey, signature, only string) (good b
 	return false, "", nil
 }
 
+type waitHaltOptions struct {
+	Clear bool
+}
+
 // runWaitHalt waits for the switch. The time shown is from the change of the file, by the file system's clock.
-func runWaitHalt(ctx context.Context, c *kit.Call) error {
+func runWaitHalt(ctx context.Context, c *kit.Call, opt *waitHaltOptions) error {
 	look, stop := c.App.HaltLook()
 	defer stop()
-	state, err := halt.WaitFor(ctx, look, !c.On("clear"))
+	state, err := halt.WaitFor(ctx, look, !opt.Clear)
 	if err != nil {
 		return err
 	}
@@ -193,7 +201,11 @@ func runStorePut(ctx context.Context, c *kit.Call) error {
 	return stored(c, "revision", string(rev))
 }
 
-func runStoreAppend(ctx context.Context, c *kit.Call) error {
+type storeAppendOptions struct {
+	After string
+}
+
+func runStoreAppend(ctx context.Context, c *kit.Call, opt *storeAppendOptions) error {
 	key, data, err := bodyAndKey(c)
 	if err != nil {
 		return err
@@ -204,8 +216,8 @@ func runStoreAppend(ctx context.Context, c *kit.Call) error {
 	}
 	defer s.Close()
 	after := store.AnyEnd
-	if c.IsSet("after") {
-		after = store.Pos(c.Text("after"))
+	if c.IsSet(&opt.After) {
+		after = store.Pos(opt.After)
 	}
 	pos, err := s.Append(ctx, key, after, canonjson.Compact(data))
 	if err != nil {

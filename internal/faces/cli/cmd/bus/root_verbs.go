@@ -12,8 +12,12 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type initOptions struct {
+	Force bool
+}
+
 // runInit makes the bus that is meant, or the one of the folder that is named.
-func runInit(ctx context.Context, c *kit.Call) error {
+func runInit(ctx context.Context, c *kit.Call, opt *initOptions) error {
 	if c.Under == kit.Tutti && c.Arg(0) != "" {
 		if c.RootFlag() != "" {
 			return kit.Usagef("init: either a folder or --root, not both")
@@ -25,7 +29,7 @@ func runInit(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	c.SayRoot(root)
-	if !c.On("force") && app.TrackedByGit(ctx, root.Path) {
+	if !opt.Force && app.TrackedByGit(ctx, root.Path) {
 		return trackedFault(c.App.Shown(root.Path))
 	}
 	was := app.IsBus(root.Path)
@@ -106,7 +110,11 @@ func runRoot(_ context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runRootAccept(ctx context.Context, c *kit.Call) error {
+type rootAcceptOptions struct {
+	Force bool
+}
+
+func runRootAccept(ctx context.Context, c *kit.Call, opt *rootAcceptOptions) error {
 	if _, err := c.ForUser("accept a bus"); err != nil && c.Under == kit.Tutti {
 		return err
 	}
@@ -118,7 +126,7 @@ func runRootAccept(ctx context.Context, c *kit.Call) error {
 			return kit.BadState(`"tutti init `+app.QuoteArg(c.Arg(0))+`" makes one`, "%s is not a bus", kit.Clean(c.Arg(0)))
 		}
 	}
-	if !c.On("force") && app.TrackedByGit(ctx, path) {
+	if !opt.Force && app.TrackedByGit(ctx, path) {
 		return trackedFault(path)
 	}
 	real, err := c.App.Accept(path, time.Now())

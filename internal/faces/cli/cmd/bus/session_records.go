@@ -14,21 +14,17 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// A sessionFilter is what the flags of the inventories ask for.
-type sessionFilter struct{ scope, instance, name string }
+// A SessionFilter is what the flags of the inventories ask for.
+type SessionFilter struct{ Scope, Instance, Name string }
 
-func readSessionFilter(c *kit.Call) sessionFilter {
-	return sessionFilter{c.Value("scope"), c.Value("instance"), strings.ToLower(c.Value("name"))}
+func (f *SessionFilter) takes(s *presence.Session) bool {
+	return (f.Scope == "" || slices.Contains(s.Interests.Scopes, f.Scope)) &&
+		(f.Instance == "" || string(s.Instance) == f.Instance) &&
+		(f.Name == "" || strings.Contains(strings.ToLower(s.Name), strings.ToLower(f.Name)))
 }
 
-func (f sessionFilter) takes(s *presence.Session) bool {
-	return (f.scope == "" || slices.Contains(s.Interests.Scopes, f.scope)) &&
-		(f.instance == "" || string(s.Instance) == f.instance) &&
-		(f.name == "" || strings.Contains(strings.ToLower(s.Name), f.name))
-}
-
-// Fresh returns the live sessions that the flags ask for; none where there is no bus to read.
-func Fresh(ctx context.Context, c *kit.Call, w *app.World) ([]*presence.Session, error) {
+// Fresh returns the live sessions that a filter takes; none where there is no bus to read.
+func Fresh(ctx context.Context, f *SessionFilter, w *app.World) ([]*presence.Session, error) {
 	if w == nil {
 		return nil, nil
 	}
@@ -36,12 +32,11 @@ func Fresh(ctx context.Context, c *kit.Call, w *app.World) ([]*presence.Session,
 	if err != nil {
 		return nil, err
 	}
-	f := readSessionFilter(c)
 	return slices.DeleteFunc(all, func(s *presence.Session) bool { return !f.takes(s) }), nil
 }
 
 // runSessions lists the live sessions as they are recorded.
-func runSessions(ctx context.Context, c *kit.Call) error {
+func runSessions(ctx context.Context, c *kit.Call, opt *SessionFilter) error {
 	w, err := c.Reads()
 	if err != nil {
 		return err
@@ -49,7 +44,7 @@ func runSessions(ctx context.Context, c *kit.Call) error {
 	if w != nil {
 		defer w.Close()
 	}
-	found, err := Fresh(ctx, c, w)
+	found, err := Fresh(ctx, opt, w)
 	if err != nil {
 		return err
 	}
@@ -85,15 +80,19 @@ func SessionsJSON(all []*presence.Session) []byte {
 	return l.Bytes()
 }
 
+type registerOptions struct {
+	JSON string
+}
+
 // runRegister adds a registration that was written by hand.
-func runRegister(ctx context.Context, c *kit.Call) error {
+func runRegister(ctx context.Context, c *kit.Call, opt *registerOptions) error {
 	arg := c.Arg(0)
 	if c.Under == kit.H2A {
-		arg = c.Value("json")
+		arg = opt.JSON
 	}
 	if arg == "" {
 		if c.Under == kit.H2A {
-			return c.Missing("json")
+			return c.Missing(&opt.JSON)
 		}
 		return kit.UsageHint("usage: "+c.Usage(), "register: something is missing: the registration")
 	}

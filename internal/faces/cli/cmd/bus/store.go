@@ -206,7 +206,11 @@ func runStoreShow(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runStoreLog(ctx context.Context, c *kit.Call) error {
+type storeLogOptions struct {
+	From string
+}
+
+func runStoreLog(ctx context.Context, c *kit.Call, opt *storeLogOptions) error {
 	key, err := keyArgs(c.Args)
 	if err != nil {
 		return err
@@ -219,7 +223,7 @@ func runStoreLog(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer s.Close()
-	for line, err := range s.Read(ctx, key, store.Pos(c.Text("from"))) {
+	for line, err := range s.Read(ctx, key, store.Pos(opt.From)) {
 		if c.Unfit(err) {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 var AgentVerbs = []kit.Verb{
 	fast.DiscoverRow,
 	{
-		Name: "connect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Run: runConnect, Bus: true,
+		Name: "connect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Opts: kit.WithFlags(runConnect), Bus: true,
 		Short: "give this agent an identity on the bus",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Choices: connectHosts, Help: "the agent CLI"},
@@ -30,7 +30,7 @@ $ tutti connect --host claude --name lead --role CONDUCTOR`,
 		See:  "whoami, discover, send",
 	},
 	{
-		Name: "disconnect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Run: runDisconnect, Bus: true,
+		Name: "disconnect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Opts: kit.WithFlags(runDisconnect), Bus: true,
 		Short: "close the connections of an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose sessions"},
@@ -45,7 +45,7 @@ process.`,
 	},
 	fast.WhoamiRow,
 	{
-		Name: "rename", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Run: runRename, Bus: true,
+		Name: "rename", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Opts: kit.WithFlags(runRename), Bus: true,
 		Short: "change the name that others see",
 		Args:  "<name>",
 		Flags: []kit.Flag{
@@ -73,7 +73,7 @@ Other users give it themselves. A role that an agent wrote into its own registra
 		See:      "negotiate open, keys trust",
 	},
 	{
-		Name: "sessions", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runSessions, Bus: true,
+		Name: "sessions", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runSessions), Bus: true,
 		Short: "list the connections of live agents",
 		Flags: []kit.Flag{
 			{Name: "scope", Kind: kit.Text, Value: "scope", Help: "only those with this scope"},
@@ -96,7 +96,7 @@ $ tutti sessions --name api --json`,
 		See:      "connect",
 	},
 	{
-		Name: "register", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Offer: kit.Files, Run: runRegister, Bus: true,
+		Name: "register", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runRegister), Bus: true,
 		Short: "add a registration that you wrote",
 		Args:  "<json>|@<file>|-",
 		Flags: []kit.Flag{{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the registration"}},
@@ -114,7 +114,7 @@ endpoint, count once you accept them with role or keys trust.`,
 
 var KeyVerbs = []kit.Verb{
 	{
-		Name: "keys generate", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Run: runKeysGenerate, Bus: true,
+		Name: "keys generate", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Opts: kit.WithFlags(runKeysGenerate), Bus: true,
 		Short: "make a key pair",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
@@ -130,7 +130,7 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 		See:  "connect",
 	},
 	{
-		Name: "keys add", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Run: runKeysAdd, Bus: true,
+		Name: "keys add", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Opts: kit.WithFlags(runKeysAdd), Bus: true,
 		Short: "register another public key of an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
@@ -143,7 +143,7 @@ until a person trusts it (keys trust).`,
 		Exit:     "0 done; 1 wrong usage; 2 it is active already, was revoked, or the agent is not registered; 3 a file could not be read or written",
 	},
 	{
-		Name: "keys list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runKeysList, Bus: true,
+		Name: "keys list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runKeysList), Bus: true,
 		Short: "list the keys of an agent, or yours and pinned ones",
 		Flags: []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose registered keys"}},
 		Does:  "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
@@ -153,7 +153,7 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 		See:  "whoami",
 	},
 	{
-		Name: "keys revoke", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Run: runKeysRevoke, Bus: true,
+		Name: "keys revoke", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Opts: kit.WithFlags(runKeysRevoke), Bus: true,
 		Short: "revoke a public key for good",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
@@ -167,7 +167,7 @@ prove it with. Without one the key is only forgotten here, with what was answere
 		Exit:     "0 done; 1 wrong usage, or not confirmed; 2 the key is not active; 3 a file could not be read or written",
 	},
 	{
-		Name: "keys trust", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Agents, Run: runKeysTrust, Bus: true,
+		Name: "keys trust", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Agents, Opts: kit.WithFlags(runKeysTrust), Bus: true,
 		Short: "pin the key that an agent uses now",
 		Args:  "<instance>",
 		Flags: []kit.Flag{

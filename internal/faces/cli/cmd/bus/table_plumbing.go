@@ -38,7 +38,7 @@ var PlumbingVerbs = []kit.Verb{
 		Exit:     kit.ExitPlain,
 	},
 	{
-		Name: "plumbing verify", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Run: runVerify,
+		Name: "plumbing verify", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Opts: kit.WithFlags(runVerify),
 		Short: "check a signature over JSON",
 		Args:  "<json>|@<file>|-",
 		Flags: []kit.Flag{
@@ -53,7 +53,7 @@ member signatures is left out of what was signed, and one of them has to fit.`,
 		See:      "keys list",
 	},
 	{
-		Name: "plumbing wait-halt", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Indifferent, Run: runWaitHalt, Waits: true,
+		Name: "plumbing wait-halt", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Indifferent, Opts: kit.WithFlags(runWaitHalt), Waits: true,
 		Short:    "wait until the halt switch is set, or cleared",
 		Flags:    []kit.Flag{{Name: "clear", Kind: kit.Switch, Help: "wait until it is cleared"}},
 		Does:     "Waits and then prints what happened, and for a halt how long after the file appeared it was noticed.",
@@ -70,7 +70,7 @@ member signatures is left out of what was signed, and one of them has to fit.`,
 		Exit:     "0 created; 1 wrong usage; 2 the name is taken, or there is no bus; 3 it could not be written; 5 halted",
 	},
 	{
-		Name: "plumbing store-append", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Acts, MinArgs: 2, MaxArgs: 3, Offer: kit.StoreKinds, Run: runStoreAppend, Bus: true,
+		Name: "plumbing store-append", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Acts, MinArgs: 2, MaxArgs: 3, Offer: kit.StoreKinds, Opts: kit.WithFlags(runStoreAppend), Bus: true,
 		Short:    "add one line to a log of the bus",
 		Args:     "<kind> [<name>] <json>|@<file>|-",
 		Flags:    []kit.Flag{{Name: "after", Kind: kit.Text, Value: "pos", Default: "wherever it ends", Help: "only if the log still ends there"}},

@@ -6,7 +6,7 @@ import (
 
 var RootVerbs = []kit.Verb{
 	{
-		Name: "init", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, MaxArgs: 1, Offer: kit.Folders, Run: runInit, Bus: true,
+		Name: "init", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, MaxArgs: 1, Offer: kit.Folders, Opts: kit.WithFlags(runInit), Bus: true,
 		Short: "make a bus",
 		Args:  "[<folder>]",
 		Flags: []kit.Flag{{Name: "force", Kind: kit.TrueSwitch, Help: "also where git keeps the folder under its control"}},
@@ -32,7 +32,7 @@ the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-works
 		See:      "init",
 	},
 	{
-		Name: "root accept", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Folders, Run: runRootAccept,
+		Name: "root accept", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Folders, Opts: kit.WithFlags(runRootAccept),
 		Short: "allow verbs to use the bus of a folder",
 		Args:  "<path>",
 		Flags: []kit.Flag{{Name: "force", Kind: kit.Switch, Help: "also where git keeps the folder under its control"}},

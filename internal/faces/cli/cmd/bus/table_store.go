@@ -6,7 +6,7 @@ import (
 
 var StoreVerbs = []kit.Verb{
 	{
-		Name: "store migrate", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Bus: true, Run: runStoreMigrate,
+		Name: "store migrate", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Bus: true, Opts: kit.WithFlags(runStoreMigrate),
 		Short: "convert a bus to another version, or its file names",
 		Flags: []kit.Flag{
 			{Name: "from", Kind: kit.Text, Value: "version", Default: "1", Help: "the version that the bus has"},
@@ -45,7 +45,7 @@ $ tutti store show inbox codex:api:3f2a9c01b7de env:1780000000000:9f3c`,
 		Exit: kit.ExitBus,
 	},
 	{
-		Name: "store log", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Reads, MinArgs: 1, MaxArgs: 2, Offer: kit.StoreKinds, Run: runStoreLog, Bus: true,
+		Name: "store log", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Reads, MinArgs: 1, MaxArgs: 2, Offer: kit.StoreKinds, Opts: kit.WithFlags(runStoreLog), Bus: true,
 		Short: "print the lines of a log",
 		Args:  "<kind> [<name>]",
 		Flags: []kit.Flag{{Name: "from", Kind: kit.Text, Value: "pos", Default: "the beginning", Help: "begin behind this position"}},

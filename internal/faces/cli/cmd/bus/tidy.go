@@ -20,16 +20,21 @@ const (
 	leastTidyAge = 24 * time.Hour
 )
 
-func runStoreTidy(ctx context.Context, c *kit.Call) error {
-	older, err := c.Age("older", tidyAge)
+type storeTidyOptions struct {
+	Older  string
+	DryRun bool
+}
+
+func runStoreTidy(ctx context.Context, c *kit.Call, opt *storeTidyOptions) error {
+	older, err := c.Age(&opt.Older, tidyAge)
 	if err != nil {
 		return err
 	}
 	if older < leastTidyAge {
-		return kit.Usagef("--older %s: at least a day", kit.Clean(c.Text("older")))
+		return kit.Usagef("--older %s: at least a day", kit.Clean(opt.Older))
 	}
 	mode := app.Writing
-	if c.On("dry-run") {
+	if opt.DryRun {
 		mode = app.Reading
 	}
 	s, err := c.Open(mode)
@@ -40,7 +45,7 @@ func runStoreTidy(ctx context.Context, c *kit.Call) error {
 
 	var done []filestore.Tidied
 	var unfit []string
-	for t, err := range s.Tidy(ctx, time.Now().Add(-older), c.On("dry-run")) {
+	for t, err := range s.Tidy(ctx, time.Now().Add(-older), opt.DryRun) {
 		if u, ok := errors.AsType[*store.UnfitError](err); ok {
 			unfit = append(unfit, u.Error())
 			if !c.JSON {
@@ -49,14 +54,14 @@ func runStoreTidy(ctx context.Context, c *kit.Call) error {
 			continue
 		}
 		if err != nil {
-			showTidied(c, done, nil, unfit)
+			showTidied(c, opt, done, nil, unfit)
 			return err
 		}
 		done = append(done, t)
 	}
 	now := time.Now()
-	trails, err := mailbox.New(s).ShortenTrails(ctx, now.Add(-older), now, c.On("dry-run"))
-	showTidied(c, done, trails, unfit)
+	trails, err := mailbox.New(s).ShortenTrails(ctx, now.Add(-older), now, opt.DryRun)
+	showTidied(c, opt, done, trails, unfit)
 	if err != nil {
 		return err
 	}
@@ -66,20 +71,20 @@ func runStoreTidy(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func showTidied(c *kit.Call, done []filestore.Tidied, trails []mailbox.Shortened, unfit []string) {
+func showTidied(c *kit.Call, opt *storeTidyOptions, done []filestore.Tidied, trails []mailbox.Shortened, unfit []string) {
 	docs, size := 0, int64(0)
 	for _, t := range done {
 		docs += t.Docs
 		size += t.Size
 	}
 	if c.JSON {
-		c.Emit(tidiedJSON(c, done, trails, unfit, docs, size))
+		c.Emit(tidiedJSON(c, opt, done, trails, unfit, docs, size))
 		return
 	}
 	var rows [][]string
 	for _, t := range done {
 		row := []string{t.Kind.String(), t.Owner, t.Month, kit.Plural(t.Docs, "message"), kibibytes(t.Size)}
-		if !c.On("dry-run") {
+		if !opt.DryRun {
 			row = append(row, "now "+kibibytes(t.Packed))
 		}
 		rows = append(rows, row)
@@ -87,7 +92,7 @@ func showTidied(c *kit.Call, done []filestore.Tidied, trails []mailbox.Shortened
 	c.Rows(rows)
 	for _, t := range trails {
 		word := "taken out"
-		if c.On("dry-run") {
+		if opt.DryRun {
 			word = "would be taken out"
 		}
 		c.Printf("trail of %s: %s, %s, %s\n", kit.Clean(t.Trail), kit.Plural(t.Lines, "line"), kibibytes(t.Bytes), word)
@@ -96,14 +101,14 @@ func showTidied(c *kit.Call, done []filestore.Tidied, trails []mailbox.Shortened
 	case docs == 0 && len(trails) > 0:
 	case docs == 0:
 		c.Nothing("nothing to tidy")
-	case c.On("dry-run"):
+	case opt.DryRun:
 		c.Printf("%s, %s, would be packed\n", kit.Plural(docs, "message"), kibibytes(size))
 	default:
 		c.Printf("%s, %s, packed\n", kit.Plural(docs, "message"), kibibytes(size))
 	}
 }
 
-func tidiedJSON(c *kit.Call, done []filestore.Tidied, trails []mailbox.Shortened, unfit []string, docs int, size int64) []byte {
+func tidiedJSON(c *kit.Call, opt *storeTidyOptions, done []filestore.Tidied, trails []mailbox.Shortened, unfit []string, docs int, size int64) []byte {
 	var files, shortened kit.List
 	for _, t := range trails {
 		var o canonjson.Object
@@ -119,7 +124,7 @@ func tidiedJSON(c *kit.Call, done []filestore.Tidied, trails []mailbox.Shortened
 		o.Str("month", t.Month)
 		o.Int("documents", int64(t.Docs))
 		o.Int("bytes", t.Size)
-		if !c.On("dry-run") {
+		if !opt.DryRun {
 			o.Int("packed", t.Packed)
 		}
 		o.Str("file", t.File)
@@ -127,7 +132,7 @@ func tidiedJSON(c *kit.Call, done []filestore.Tidied, trails []mailbox.Shortened
 	}
 	var o canonjson.Object
 	o.Bool("ok", len(unfit) == 0)
-	o.Bool("dryRun", c.On("dry-run"))
+	o.Bool("dryRun", opt.DryRun)
 	o.Int("documents", int64(docs))
 	o.Int("bytes", size)
 	o.Raw("files", files.Bytes())

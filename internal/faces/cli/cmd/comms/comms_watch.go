@@ -14,9 +14,9 @@ import (
 )
 
 type commsWatchOptions struct {
-	ProjectsGlob, Log     string
-	Quiet, NoNotify, Once bool
-	Rescan                int
+	ProjectsGlob, Log string
+	NoNotify, Once    bool
+	Rescan            int
 }
 
 // runCommsWatch follows the mailboxes until it is interrupted.

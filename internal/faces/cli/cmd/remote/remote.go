@@ -25,9 +25,9 @@ import (
 )
 
 type serveOptions struct {
-	Host, Path, TLSCert, TLSKey, KnownAs string
-	Exposed                              bool
-	Port, Rate                           int
+	Host, Path, TLSCert, TLSKey string
+	Exposed                     bool
+	Port, Rate                  int
 }
 
 // endpoint reads the flags that all endpoints have.
@@ -49,9 +49,6 @@ func endpoint(c *kit.Call, opt *serveOptions, port int, path string) (Endpoint, 
 	}
 	if c.Under == kit.Tutti {
 		e.Unread = remote.DefaultUnread
-	}
-	if all := opt.KnownAs; all != "" {
-		e.KnownAs = strings.Split(all, ",")
 	}
 	e.Ready = func(url string) {
 		if c.JSON && c.Under == kit.Tutti {
@@ -89,8 +86,8 @@ func served(ctx context.Context, c *kit.Call, w *app.World, e Endpoint, serve fu
 
 type remoteServeOptions struct {
 	serveOptions
-	Recipients string
-	Unread     int
+	Recipients, KnownAs string
+	Unread              int
 }
 
 func runRemoteServe(ctx context.Context, c *kit.Call, opt *remoteServeOptions) error {
@@ -98,6 +95,7 @@ func runRemoteServe(ctx context.Context, c *kit.Call, opt *remoteServeOptions) e
 	if err != nil {
 		return err
 	}
+	e.KnownAs = kit.Split(opt.KnownAs)
 	if c.IsSet(&opt.Unread) {
 		if e.Unread = opt.Unread; e.Unread < 1 {
 			return kit.Usagef("--unread %d: must be a whole number from 1", opt.Unread)
@@ -116,7 +114,7 @@ func runRemoteServe(ctx context.Context, c *kit.Call, opt *remoteServeOptions) e
 
 type mirrorServeOptions struct {
 	serveOptions
-	EnrolledKeysFile string
+	EnrolledKeysFile, KnownAs string
 }
 
 func runMirrorServe(ctx context.Context, c *kit.Call, opt *mirrorServeOptions) error {
@@ -124,6 +122,7 @@ func runMirrorServe(ctx context.Context, c *kit.Call, opt *mirrorServeOptions) e
 	if err != nil {
 		return err
 	}
+	e.KnownAs = kit.Split(opt.KnownAs)
 	if file := opt.EnrolledKeysFile; file != "" {
 		if e.Enrolled, err = c.Body("@" + file); err != nil {
 			return kit.Refuse("", "read the enrolled keys: %s", kit.Clean(err.Error()))

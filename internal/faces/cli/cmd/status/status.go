@@ -38,7 +38,7 @@ type statusOptions struct {
 func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	if c.Under == kit.H2A {
 		c.Banner(halt.Read())
-		return inventory(ctx, c)
+		return inventory(ctx, c, opt)
 	}
 	root, err := c.App.Root()
 	if err != nil {
@@ -90,7 +90,7 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 }
 
 // inventory lists the live sessions of this bus, and those mirrored from others.
-func inventory(ctx context.Context, c *kit.Call) error {
+func inventory(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	w, err := c.Reads()
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func inventory(ctx context.Context, c *kit.Call) error {
 	if w != nil {
 		defer w.Close()
 	}
-	found, err := bus.Fresh(ctx, c, w)
+	found, err := bus.Fresh(ctx, &bus.SessionFilter{Scope: opt.Scope, Instance: opt.Instance, Name: opt.Name}, w)
 	if err != nil {
 		return err
 	}
