@@ -51,7 +51,7 @@ func match(rules []rule, lines []string) (rule, bool) {
 // asks is a dialog in which Enter answers.
 func asks(is string, has ...string) rule { return rule{has: has, is: is, doing: Asking} }
 
-// name is what people are told of a rule: `asking "Do you want to proceed?"`.
+// name is how a rule is shown to people: `asking "Do you want to proceed?"`.
 func (r rule) name() string {
 	what := r.doing.String()
 	if r.doing == Unknown {

@@ -20,7 +20,7 @@ import (
 //	notify_command = ["notify-send", "{title}", "{body}"]   # how the watcher tells you
 //	extra_tools = ["mcp:calendar"]      # names that count as tools of this machine beside the programs on PATH
 //	timestamp_skew_seconds = 900        # how far the time of a name may be from that of its header
-//	local_fallback = false              # a machine that nobody knows is this one
+//	local_fallback = false              # an unknown machine counts as this one
 //	max_message_bytes = 1048576
 type Comms struct {
 	Sender        string

@@ -17,7 +17,7 @@ import (
 //	[drumbeat]
 //	relauncher = "auto"      # how "tutti up" asks agents to go on that have stopped: logging (not at all), local-tmux, headless, auto
 //	interval = "30s"         # between two looks
-//	max_relances = 3         # how often an agent is asked before it is put before you
+//	max_relances = 3         # how often an agent is asked before it is escalated to you
 //	min_age = "30s"          # how long it has been still before it is asked
 //	spacing = "30s"          # how long it is left alone after that, at first; it doubles each time
 //	grace = "5m"             # how long it is left to the conductor of its workspace

@@ -230,7 +230,7 @@ func TestLeftAlone(t *testing.T) {
 		set  func(r *rig)
 		want string // in what is told
 	}{
-		{"out of tokens", func(r *rig) { r.record("out-of-tokens") }, "no stall"},
+		{"out of tokens", func(r *rig) { r.record("out-of-tokens") }, "not a stall"},
 		{"blocked", func(r *rig) { r.record("blocked") }, "blocked"},
 		{"done", func(r *rig) { r.record("done") }, ""},
 		{"at work by its word", func(r *rig) { r.record("working") }, "at work"},

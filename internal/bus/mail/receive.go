@@ -294,7 +294,7 @@ func (j *judge) verdict(ctx context.Context, e *envelope.Envelope) (trust.Verdic
 	return v, err
 }
 
-// fromUser tells whether a message with this verdict is the word of the user to whom this service belongs. No agent can bind a key for a
+// fromUser reports whether a message with this verdict comes from the user of this service. No agent can bind a key for a
 // person, and no message of another person is under the key that is here.
 func (o *Service) fromUser(e *envelope.Envelope, v *trust.Verdict) bool {
 	who := e.Actor.Instance

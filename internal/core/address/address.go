@@ -8,7 +8,7 @@
 // # Forms
 //
 //	claude:api:3f2a9c01b7de         one agent, for good: host, label, twelve hexadecimal digits ("perennial")
-//	claude:api                      a channel: a mailbox for whoever works under that label
+//	claude:api                      a channel: a mailbox for the agents under that label
 //	claude:api:3f2a9c01b7de~scout   a subagent; its name is all behind the ~
 //	remote:<conversation id>        an agent behind a bridge
 //	sess:0011223344556677           a connection of an agent
