@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/proc"
 	"tutti/internal/store"
 )
@@ -59,22 +59,30 @@ type Result struct {
 	Notice         string // what changed for the agent's peers; mostly empty
 }
 
-// JSON writes the result as existing programs do.
-func (r *Result) JSON() []byte {
-	var o canonjson.Object
-	o.Str("instance", string(r.Instance))
-	o.Str("host", r.Host)
-	if r.Workspace != nil {
-		o.Raw("workspace", r.Workspace.JSON())
+// A View is the result as existing programs read it.
+type View struct {
+	Instance       string          `json:"instance"`
+	Host           string          `json:"host"`
+	Workspace      json.RawMessage `json:"workspace,omitempty"` // as it is registered
+	Name           string          `json:"name,omitempty"`
+	Legacy         string          `json:"legacyInstance,omitempty"` // the id that it had before
+	Action         Action          `json:"action"`
+	Source         string          `json:"providerSessionSource,omitempty"` // where the conversation of the agent CLI was found
+	PrivateKeyPath string          `json:"privateKeyPath,omitempty"`
+	PublicKeyPath  string          `json:"publicKeyPath,omitempty"`
+	Notice         string          `json:"migrationNotice,omitempty"` // what changed for its peers
+}
+
+// View returns the result for programs.
+func (r *Result) View() View {
+	v := View{
+		Instance: string(r.Instance), Host: r.Host, Name: r.Name, Legacy: string(r.Legacy), Action: r.Action, Source: r.Source,
+		PrivateKeyPath: r.PrivateKeyPath, PublicKeyPath: r.PublicKeyPath, Notice: r.Notice,
 	}
-	o.Opt("name", r.Name)
-	o.Opt("legacyInstance", string(r.Legacy))
-	o.Str("action", string(r.Action))
-	o.Opt("providerSessionSource", r.Source)
-	o.Opt("privateKeyPath", r.PrivateKeyPath)
-	o.Opt("publicKeyPath", r.PublicKeyPath)
-	o.Opt("migrationNotice", r.Notice)
-	return o.Bytes()
+	if r.Workspace != nil {
+		v.Workspace = r.Workspace.JSON()
+	}
+	return v
 }
 
 // Connect reclaims the identity of an agent or mints one. It may be repeated: the same request comes to the same id.

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/platform/proc"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
@@ -349,11 +350,11 @@ func TestResultJSON(t *testing.T) {
 	}
 	want := `{"instance":"codex:api:a1b2c3d4e5f6","host":"codex","workspace":{"id":"ws:1","path":"/srv/api","host":"codex","label":"api"},` +
 		`"name":"api","legacyInstance":"codex:api","action":"mint","providerSessionSource":"none","privateKeyPath":"p","publicKeyPath":"q"}`
-	if got := string(r.JSON()); got != want {
+	if got := string(render.JSON(r.View())); got != want {
 		t.Errorf("JSON\n got %s\nwant %s", got, want)
 	}
 	o := &Result{Instance: "codex:api", Host: "codex", Action: Override}
-	if got, want := string(o.JSON()), `{"instance":"codex:api","host":"codex","action":"override"}`; got != want {
+	if got, want := string(render.JSON(o.View())), `{"instance":"codex:api","host":"codex","action":"override"}`; got != want {
 		t.Errorf("JSON of an override\n got %s\nwant %s", got, want)
 	}
 }

@@ -4,6 +4,8 @@ package render
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
+	"slices"
 
 	"tutti/internal/core/termsafe"
 )
@@ -43,4 +45,25 @@ func Each[T, V any](all []T, view func(T) V) []V {
 		views[n] = view(one)
 	}
 	return views
+}
+
+// OneOf are zero values of several results, of which one is rendered.
+type OneOf []any
+
+// Is tells whether a result has the type that was declared for it: that of the zero value, or of one of several.
+func Is(result, declared any) bool {
+	all, several := declared.(OneOf)
+	if !several {
+		all = OneOf{declared}
+	}
+	return slices.ContainsFunc(all, func(one any) bool { return base(result) == base(one) })
+}
+
+// base is the type of a result, without pointers.
+func base(v any) reflect.Type {
+	t := reflect.TypeOf(v)
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t
 }

@@ -23,10 +23,10 @@ const MaxFindings = 100
 
 // A Finding is one thing that a check found.
 type Finding struct {
-	Code    string // of the invariant, or "unanswered", "unknown", "profile", "draft"
-	Weight  string
-	Subject string // what it is about, as the proposal calls it
-	Text    string
+	Code    string `json:"code"` // of the invariant, or "unanswered", "unknown", "profile", "draft"
+	Weight  string `json:"weight"`
+	Subject string `json:"subject"` // what it is about, as the proposal calls it
+	Text    string `json:"text"`
 }
 
 // A Result is what a check found.

@@ -26,7 +26,10 @@ var Grid = []Question{
 }
 
 // A Word is one of the vocabulary.
-type Word struct{ Name, Is string }
+type Word struct {
+	Name string `json:"name"`
+	Is   string `json:"is"`
+}
 
 // Words are those beside the roles.
 var Words = []Word{

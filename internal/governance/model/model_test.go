@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/model"
 	"tutti/internal/governance/profile"
 	"tutti/internal/test/boundtest"
@@ -127,8 +128,8 @@ func TestCheckProfile(t *testing.T) {
 	if _, err := model.Check(model.Form(), "Z"); !errors.As(err, &unknown) {
 		t.Errorf("an unknown profile: %v", err)
 	}
-	if got := check(t, canonjson.Delete(model.Form(), "profile"), ""); got.Profile != "" || !got.OK() || !strings.HasPrefix(string(got.JSON()), `{"ok":true,"profile":null,`) {
-		t.Errorf("without a profile: %s", got.JSON())
+	if got := check(t, canonjson.Delete(model.Form(), "profile"), ""); got.Profile != "" || !got.OK() || !strings.HasPrefix(string(render.JSON(got.View())), `{"ok":true,"profile":null,`) {
+		t.Errorf("without a profile: %s", render.JSON(got.View()))
 	}
 }
 
@@ -170,8 +171,8 @@ func FuzzProposal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !canonjson.Valid(r.JSON()) {
-			t.Errorf("no JSON: %s", r.JSON())
+		if !canonjson.Valid(render.JSON(r.View())) {
+			t.Errorf("no JSON: %s", render.JSON(r.View()))
 		}
 	})
 }

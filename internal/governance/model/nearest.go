@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/profile"
 )
 
 // A Near says how far a proposal is from a profile.
 type Near struct {
-	Profile     string
-	Differences []string
+	Profile     string   `json:"profile"`
+	Differences []string `json:"differences"`
 }
 
 // maxDifferences is how many differences from one profile are returned.
@@ -73,25 +74,28 @@ func (c *checker) differences(p *profile.Profile) (all []string) {
 	return all
 }
 
-// JSON returns what was found as programs read it.
-func (r *Result) JSON() []byte {
-	var o canonjson.Object
-	o.Bool("ok", r.OK())
-	o.OrNull("profile", r.Profile)
-	canonjson.Objects(&o, "grid", Grid[:], func(o *canonjson.Object, q Question) {
-		o.Str("key", q.Key)
-		o.Bool("answered", r.Answered[q.Key])
-	})
-	canonjson.Objects(&o, "findings", r.Findings, func(o *canonjson.Object, f Finding) {
-		o.Str("code", f.Code)
-		o.Str("weight", f.Weight)
-		o.Str("subject", f.Subject)
-		o.Str("text", f.Text)
-	})
-	o.Bool("more", r.More)
-	canonjson.Objects(&o, "nearest", r.Nearest, func(o *canonjson.Object, near Near) {
-		o.Str("profile", near.Profile)
-		o.Strs("differences", near.Differences)
-	})
-	return o.End()
+// A View is what a check found, for programs.
+type View struct {
+	OK       bool       `json:"ok"`      // there are remarks at most
+	Profile  *string    `json:"profile"` // null: it was checked against none
+	Grid     []Answered `json:"grid"`
+	Findings []Finding  `json:"findings"`
+	More     bool       `json:"more"`    // there are more findings
+	Nearest  []Near     `json:"nearest"` // the profiles that are nearest, with what differs
+}
+
+// An Answered says whether a question of the grid is answered.
+type Answered struct {
+	Key      string `json:"key"`
+	Answered bool   `json:"answered"`
+}
+
+// View returns what was found for programs.
+func (r *Result) View() View {
+	v := View{OK: r.OK(), Profile: render.OrNull(r.Profile), Findings: render.List(r.Findings), More: r.More, Nearest: []Near{}}
+	v.Grid = render.Each(Grid[:], func(q Question) Answered { return Answered{q.Key, r.Answered[q.Key]} })
+	for _, near := range r.Nearest {
+		v.Nearest = append(v.Nearest, Near{near.Profile, render.List(near.Differences)})
+	}
+	return v
 }

@@ -11,6 +11,7 @@ package sysml
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -270,17 +271,23 @@ func signed(raw []byte, key signature.Public, by address.Instance) bool {
 	return false
 }
 
-// JSON returns the answer as existing programs print it.
-func (r *Result) JSON() []byte {
-	var o canonjson.Object
-	o.Bool("ok", r.OK)
+// A View is the answer as existing programs read it.
+type View struct {
+	OK       bool            `json:"ok"`
+	Ref      json.RawMessage `json:"ref,omitempty"` // absent: the envelope has none
+	Signed   bool            `json:"signatureVerified"`
+	Verified *bool           `json:"contentVerified,omitempty"` // absent: the content was not looked at
+	Reason   string          `json:"reason,omitempty"`
+}
+
+// View returns the answer for programs.
+func (r *Result) View() View {
+	v := View{OK: r.OK, Signed: r.Signed, Reason: r.Reason}
 	if r.Ref != nil {
-		o.Raw("ref", r.Ref.JSON())
+		v.Ref = r.Ref.JSON()
 	}
-	o.Bool("signatureVerified", r.Signed)
 	if r.Looked {
-		o.Bool("contentVerified", r.Verified)
+		v.Verified = &r.Verified
 	}
-	o.Opt("reason", r.Reason)
-	return o.Bytes()
+	return v
 }

@@ -8,6 +8,7 @@ import (
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/sysml"
 )
@@ -122,7 +123,7 @@ func TestVerify(t *testing.T) {
 	} {
 		r := sysml.Verify(t.Context(), c.q)
 		if r.OK != (c.want == "") || r.Reason != c.want {
-			t.Errorf("%s: got %s, want %q", c.name, r.JSON(), c.want)
+			t.Errorf("%s: got %s, want %q", c.name, render.JSON(r.View()), c.want)
 		}
 	}
 }
@@ -141,8 +142,8 @@ func FuzzEnvelope(f *testing.F) {
 		if r.OK || r.Signed {
 			t.Errorf("%q holds", raw)
 		}
-		if !canonjson.Valid(r.JSON()) {
-			t.Errorf("%q: the answer %q is not valid JSON", raw, r.JSON())
+		if !canonjson.Valid(render.JSON(r.View())) {
+			t.Errorf("%q: the answer %q is not valid JSON", raw, render.JSON(r.View()))
 		}
 		if r.Ref != nil {
 			if at, err := r.Ref.URL("https://m.example/api"); err == nil && !strings.HasPrefix(at, "https://m.example/api/projects/") {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/app/full"
 	"tutti/internal/bus/identity"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -35,10 +37,12 @@ import (
 // tutti has handed over to keeps the name tutti, as the real one does: what tells it is the build that was passed along.
 func TestMain(m *testing.M) {
 	full := func() {
+		kit.CheckResult = declared
 		session.JobToolsOf = testJobTools
 		Main()
 	}
 	program := func() {
+		kit.CheckResult = declared
 		cutAncestors()
 		self, _ := os.Executable()
 		if _, handed := os.LookupEnv(kit.BuildVariable); handed || strings.HasSuffix(self, ".test") { // a test that starts this very binary has one program only
@@ -51,6 +55,13 @@ func TestMain(m *testing.M) {
 		"cross-agent-discover": program, "cross-agent-status": program, "cross-agent-watch": program,
 		"tutti-full": full,
 	})
+}
+
+// declared has each verb print what its row says.
+func declared(v *kit.Verb, result any) {
+	if !render.Is(result, v.Result) {
+		panic(fmt.Sprintf("%s prints a %T, and its row says %T", v.Name, result, v.Result))
+	}
 }
 
 // endServers ends the tmux servers that a script has left behind because it failed.

@@ -270,7 +270,7 @@ func giveUp(ctx context.Context, c *kit.Call) error {
 	case err != nil:
 		return commsUnsent(c, err)
 	case c.JSON:
-		c.Emit(kit.Marshal(droppedJSON{b.ID, b.Destination, true}))
+		c.Result(droppedJSON{b.ID, b.Destination, true})
 	default:
 		c.Line("given up: " + kit.Clean(b.ID) + ", to " + kit.Clean(b.Destination))
 	}

@@ -46,7 +46,7 @@ func runHalt(ctx context.Context, c *kit.Call) error {
 		failed = alone(c.Verb.Name, handOn(c, &d))
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(ViewOfHalt(state, d.Watcher)))
+		c.Result(ViewOfHalt(state, d.Watcher))
 	}
 	return failed
 }
@@ -185,7 +185,7 @@ func LetGoOn(ctx context.Context, c *kit.Call, d *done, failed error, v *HaltVie
 		v.OK, v.Halted, v.Path, v.WasHalted = !now.Halted, now.Halted, now.Path, &d.Was.Halted
 		v.because(d.Was)
 		v.Watcher = d.Watcher
-		c.Emit(kit.Marshal(v))
+		c.Result(v)
 	}
 	if c.Value("session") != "" && !halt.Read().Halted {
 		if err := letGoOn(ctx, c); err != nil {

@@ -98,7 +98,7 @@ func halfHalted(c *kit.Call, err error, state halt.State, watcher string) error 
 	v := ViewOfHalt(state, watcher)
 	v.Unavailable = kit.Clean(err.Error())
 	if c.JSON {
-		c.Emit(kit.Marshal(v))
+		c.Result(v)
 	} else if SayHalted(c, v); c.UserReads() {
 		c.Line(LiftsIt)
 	}

@@ -120,7 +120,7 @@ type unacked struct {
 // acked says what was taken.
 func acked(c *kit.Call, ids []string, failed []unacked) error {
 	if c.JSON {
-		c.Emit(kit.Marshal(&ackReport{len(failed) == 0, append([]string{}, ids...), append([]unacked{}, failed...)}))
+		c.Result(&ackReport{len(failed) == 0, append([]string{}, ids...), append([]unacked{}, failed...)})
 		return c.Flush()
 	}
 	for _, id := range ids {

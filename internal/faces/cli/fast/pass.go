@@ -13,6 +13,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
@@ -42,7 +43,7 @@ func handOn(c *kit.Call, d *done) error {
 	os.Unsetenv(doneVariable)
 	if d != nil {
 		d.Verb = c.Verb.Name
-		os.Setenv(doneVariable, string(kit.Marshal(d)))
+		os.Setenv(doneVariable, string(render.JSON(d)))
 	}
 	gone := make(chan os.Signal, 1)
 	signal.Notify(gone, syscall.SIGPIPE) // a reader that has gone away must not keep us from going on

@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -26,8 +27,9 @@ $ tutti discover --all --name api`,
 
 var WhoamiRow = kit.Verb{
 	Name: "whoami", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runWhoami, Bus: true,
-	Short: "show which agent acts here, and why",
-	Flags: []kit.Flag{{Name: "as", Alias: "instance", Kind: kit.Text, Value: "id", Offer: kit.OwnAgents, Help: "show it as if a verb had this flag"}},
+	Result: render.OneOf{whoView{}, nobodyView{}},
+	Short:  "show which agent acts here, and why",
+	Flags:  []kit.Flag{{Name: "as", Alias: "instance", Kind: kit.Text, Value: "id", Offer: kit.OwnAgents, Help: "show it as if a verb had this flag"}},
 	Does: `Shows the agent that a message from here would come from, how that was decided, the bus, the connections of the agent
 and the fingerprint of its key. It makes nothing: an identity that does not exist yet is shown as such.`,
 	Examples: `$ tutti whoami

@@ -108,11 +108,12 @@ $ make test 2>&1 | tail -5 | tutti reply env:1780000000000:9f3c -`,
 
 var AckRow = kit.Verb{
 	Name: "ack", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: -1, Offer: kit.Messages, Run: runAck, Bus: true,
-	Short: "move messages from the mailbox to the archive",
-	Args:  "[<id>...]",
-	Flags: []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "everything that was shown"}, kit.AsFlag},
-	Does:  "Moves messages to the archive. --all moves every message that was shown; new mail stays.",
-	Wont:  "It destroys nothing: tutti thread still shows them.",
+	Result: ackReport{},
+	Short:  "move messages from the mailbox to the archive",
+	Args:   "[<id>...]",
+	Flags:  []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "everything that was shown"}, kit.AsFlag},
+	Does:   "Moves messages to the archive. --all moves every message that was shown; new mail stays.",
+	Wont:   "It destroys nothing: tutti thread still shows them.",
 	Examples: `$ tutti ack env:1780000000000:9f3c
 $ tutti ack --all`,
 	Exit: ExitTakes,

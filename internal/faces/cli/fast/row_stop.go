@@ -6,8 +6,9 @@ import (
 
 var HaltRow = kit.Verb{
 	Name: "halt", Under: kit.Tutti | kit.H2A | kit.Cross, Group: kit.GroupStop, Halt: kit.Ends, Lax: true, MaxArgs: -1, Anyway: true, Run: runHalt,
-	Short: "stop all your agents, now",
-	Args:  "[<reason>]",
+	Result: HaltView{},
+	Short:  "stop all your agents, now",
+	Args:   "[<reason>]",
 	Flags: []kit.Flag{
 		{Name: "tailnet", Kind: kit.Switch, Help: "also halt your other machines, listed in ~/.config/cross-agent-comms/peers.toml, over ssh"},
 		{Name: "no-stop-watcher", Kind: kit.Switch, Help: "do not stop the user unit cross-agent-watch"},
@@ -56,7 +57,8 @@ $ touch ~/.config/cross-agent-comms/HALT    # has the same effect`,
 
 var ResumeRow = kit.Verb{
 	Name: "resume", Under: kit.Tutti | kit.H2A | kit.Cross, Group: kit.GroupStop, Halt: kit.Ends, Anyway: true, Run: runResume,
-	Short: "lift the halt",
+	Result: HaltView{},
+	Short:  "lift the halt",
 	Flags: []kit.Flag{
 		{Name: "tailnet", Kind: kit.Switch, Help: "also clear it on your other machines, over ssh"},
 		{Name: "no-start-watcher", Kind: kit.Switch, Help: "do not start the user unit cross-agent-watch"},
@@ -95,8 +97,9 @@ $ rm ~/.config/cross-agent-comms/HALT    # the same, but not recorded`,
 
 var PauseRow = kit.Verb{
 	Name: "pause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: -1, Offer: kit.OwnAgents, Run: orFull(kit.RunPause),
-	Short: "deny the tools of one agent or folder",
-	Args:  "<agent>|<folder> [<reason>]",
+	Result: kit.PauseResult{},
+	Short:  "deny the tools of one agent or folder",
+	Args:   "<agent>|<folder> [<reason>]",
 	Does: `Hooks deny the tool calls and prompts of one agent, or of all agents that work in a folder. Other agents continue. A
 folder covers everything below its real path, and the git worktrees of the repositories there. A name with a slash is
 a folder; a name with a colon is an agent. The name of a session is its agent. An agent may pause only itself.
@@ -112,6 +115,7 @@ $ tutti pause ~/src/shop`,
 
 var UnpauseRow = kit.Verb{
 	Name: "unpause", Under: kit.Tutti, Group: kit.GroupStop, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.OwnAgents, Run: orFull(runUnpause),
+	Result:   kit.PauseResult{},
 	Short:    "end the pause of an agent or folder",
 	Args:     "<agent>|<folder>",
 	Does:     "Ends a pause. tutti records and announces it, as it does when a halt is lifted. It wakes no agent: it says how many of\nthose that were paused have unread mail. Mail that comes later wakes them as usual.",

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 )
@@ -35,7 +34,7 @@ func runWhoami(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(v))
+		c.Result(v)
 		return nil
 	}
 	sayWho(c, w, v)
@@ -45,14 +44,7 @@ func runWhoami(ctx context.Context, c *kit.Call) error {
 // sayNobody tells that who speaks here has no identity yet, and how it comes about.
 func sayNobody(c *kit.Call, w *app.World, unknown *identity.UnknownError) error {
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Null("instance")
-		o.Str("how", unknown.Error())
-		o.Str("hint", unknown.Hint())
-		o.Str("root", w.Root.Path)
-		o.Str("rootSource", string(w.Root.Source))
-		c.Emit(o.Bytes())
+		c.Result(nobodyView{true, nil, unknown.Error(), unknown.Hint(), w.Root.Path, string(w.Root.Source)})
 		return nil
 	}
 	c.Printf("no agent yet: %s\n", kit.Clean(unknown.Error()))
@@ -61,7 +53,17 @@ func sayNobody(c *kit.Call, w *app.World, unknown *identity.UnknownError) error 
 	return nil
 }
 
-// A whoView is what is known of who speaks.
+// A nobodyView says that no agent acts here yet.
+type nobodyView struct {
+	OK         bool    `json:"ok"`
+	Instance   *string `json:"instance"`   // null: no agent acts here
+	How        string  `json:"how"`        // why not
+	Hint       string  `json:"hint"`       // how to make one
+	Root       string  `json:"root"`       // the bus
+	RootSource string  `json:"rootSource"` // what chose the bus
+}
+
+// A whoView is the agent that acts here.
 type whoView struct {
 	OK          bool             `json:"ok"`
 	Instance    address.Instance `json:"instance"`

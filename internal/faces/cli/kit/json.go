@@ -68,8 +68,17 @@ func (c *Call) layWhole(dst, raw []byte, depth int) []byte {
 	return termsafe.EscapeJSON(dst, canonjson.AppendIndent(nil, raw, depth))
 }
 
-// Result prints the result of a verb with --json: a struct with JSON tags.
-func (c *Call) Result(v any) { c.Emit(render.JSON(v)) }
+// CheckResult is called with each result that a verb prints. Tests set it.
+var CheckResult = func(v *Verb, result any) {}
 
-// Marshal is render.JSON.
-func Marshal(v any) []byte { return render.JSON(v) }
+// ResultLine is Result for one of several, each on a line of its own.
+func (c *Call) ResultLine(v any) {
+	CheckResult(c.Verb, v)
+	c.EmitLine(render.JSON(v))
+}
+
+// Result prints the result of a verb with --json: a struct with JSON tags, of the type that the row of the verb names.
+func (c *Call) Result(v any) {
+	CheckResult(c.Verb, v)
+	c.Emit(render.JSON(v))
+}

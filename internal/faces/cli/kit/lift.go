@@ -64,8 +64,8 @@ type pauseOptions struct {
 	Reason        string
 }
 
-// A pauseResult is what pause and unpause print for programs.
-type pauseResult struct {
+// A PauseResult is what pause and unpause print for programs.
+type PauseResult struct {
 	OK     bool         `json:"ok"`
 	Paused bool         `json:"paused"`
 	Pause  halt.Pause   `json:"pause"`
@@ -129,11 +129,11 @@ func EndPause(ctx context.Context, c *Call) (p halt.Pause, err error) {
 // sayPause prints a pause that began or ended.
 func (c *Call) sayPause(p halt.Pause, on bool) error {
 	if c.JSON {
-		r := pauseResult{OK: true, Paused: on, Pause: p, All: halt.Pauses()}
+		r := PauseResult{OK: true, Paused: on, Pause: p, All: halt.Pauses()}
 		if r.All == nil {
 			r.All = []halt.Pause{}
 		}
-		c.Emit(Marshal(r))
+		c.Result(r)
 		return nil
 	}
 	if !on {

@@ -156,6 +156,10 @@ type Verb struct {
 	Decides  bool // its exit status is a decision, and 1 is one of them: wrong usage is 64 under each name
 	Anyway   bool // goes on in the tutti-full of another build: that it is done matters more
 
+	// Result is a zero value of what the verb prints with --json: a struct or a list of one, or [render.OneOf]. nil: it prints none, or
+	// JSON that is not made from a struct.
+	Result any
+
 	Run  Func     // of a verb that reads no flags of its own
 	Opts *Options // of one that does
 

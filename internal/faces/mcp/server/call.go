@@ -157,6 +157,9 @@ const (
 	acts                // sends, or takes: refused under halt
 )
 
+// checkResult is called with each answer. Tests set it.
+var checkResult = func(t *tool, result any) {}
+
 // serve runs a tool and makes its result.
 func (v *server) serve(ctx context.Context, t *tool, a *wire.Args) wire.Result {
 	defer v.called(a.Meta)()
@@ -165,6 +168,7 @@ func (v *server) serve(ctx context.Context, t *tool, a *wire.Args) wire.Result {
 	if err != nil {
 		return failed(err)
 	}
+	checkResult(t, o)
 	raw := render.JSON(o)
 	if state := halt.Read(); state.Halted && t.effect != acts {
 		if with := canonjson.Set(raw, "halt", render.JSON(haltNoteOf(state))); wire.Fits(with) {

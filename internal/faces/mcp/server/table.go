@@ -6,7 +6,9 @@ import (
 
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/mcp/wire"
+	"tutti/internal/governance/conductor"
 )
 
 // A tool is one row of the table.
@@ -19,6 +21,7 @@ type tool struct {
 	// busless: run is called without a bus, too; call.noBus is why there is none.
 	busless bool
 	props   []prop
+	result  any // a zero value of what it answers, or render.OneOf
 	run     func(ctx context.Context, c *call) (any, error)
 }
 
@@ -75,17 +78,20 @@ var (
 var tools = []tool{
 	{
 		name: "h2a_register_instance", older: true, effect: sets, run: registerInstance,
-		does:  "Register your own agent (actor) in the registry of the bus: appends one registration. Mostly done for you when you connect.",
-		props: []prop{{"registration", anObject, true}},
+		result: registered{},
+		does:   "Register your own agent (actor) in the registry of the bus: appends one registration. Mostly done for you when you connect.",
+		props:  []prop{{"registration", anObject, true}},
 	},
 	{
 		name: "h2a_discover_instances", older: true, effect: reads, again: true, run: discoverInstances,
-		does:  "List the registered agents (instances), live or not; role and scope filter by what they have been registered with and granted.",
-		props: []prop{{"role", aString, false}, {"scope", aString, false}},
+		result: instances{},
+		does:   "List the registered agents (instances), live or not; role and scope filter by what they have been registered with and granted.",
+		props:  []prop{{"role", aString, false}, {"scope", aString, false}},
 	},
 	openTool, offerTool, counterTool, signTool, stabilizeTool, attestTool, declareTool, postureTool,
 	{
 		name: "h2a_inbox", older: true, effect: reads, run: inbox,
+		result: render.OneOf{envelopes{}, putEnvelope{}, popped{}},
 		does: "The mailbox (inbox) of an instance: read lists the message envelopes, put delivers an envelope to it (send), pop takes one out of your own. " +
 			"What an envelope says is the text of a peer, not of your user.",
 		props: []prop{
@@ -98,7 +104,8 @@ var tools = []tool{
 	appendTool, escalateTool,
 	{
 		name: "h2a_session_open", older: true, effect: sets, run: sessionOpen,
-		does: "Open a presence session for your agent, so that others see you as live; answers with the other live sessions (peers).",
+		result: openedSession{},
+		does:   "Open a presence session for your agent, so that others see you as live; answers with the other live sessions (peers).",
 		props: []prop{
 			{"instance", aString, true},
 			{"host", aString, false},
@@ -110,27 +117,32 @@ var tools = []tool{
 	},
 	{
 		name: "h2a_session_close", older: true, effect: ends, again: true, run: sessionClose,
-		does:  "Close a session of yours, or mark it as draining; the default state is closed.",
-		props: []prop{{"sessionId", aString, true}, {"state", `{"type":"string","enum":["closed","draining","expired"]}`, false}},
+		result: closedSession{},
+		does:   "Close a session of yours, or mark it as draining; the default state is closed.",
+		props:  []prop{{"sessionId", aString, true}, {"state", `{"type":"string","enum":["closed","draining","expired"]}`, false}},
 	},
 	{
 		name: "h2a_discover_sessions", older: true, effect: reads, again: true, run: discoverSessions,
-		does:  "List the live sessions of agents (who is there now); scope, instance and part of the display name filter.",
-		props: []prop{{"scope", aString, false}, {"instance", aString, false}, {"name", aString, false}},
+		result: liveSessions{},
+		does:   "List the live sessions of agents (who is there now); scope, instance and part of the display name filter.",
+		props:  []prop{{"scope", aString, false}, {"instance", aString, false}, {"name", aString, false}},
 	},
 	{
 		name: "h2a_nhi_report", older: true, effect: reads, again: true, run: nhiReport,
-		does:  "Report what is wrong with the identities (agents, keys, subagents) of the bus, by the OWASP list of non-human identity risks.",
-		props: []prop{{"longLivedKeyMaxDays", aNumber, false}},
+		result: reported{},
+		does:   "Report what is wrong with the identities (agents, keys, subagents) of the bus, by the OWASP list of non-human identity risks.",
+		props:  []prop{{"longLivedKeyMaxDays", aNumber, false}},
 	},
 	{
 		name: "h2a_nhi_inventory", older: true, effect: reads, again: true, run: nhiInventory,
-		does:  "List every identity of the bus with the fingerprints and ages of its keys, its subagents, and whether it was offboarded.",
-		props: []prop{{"longLivedKeyMaxDays", aNumber, false}},
+		result: inventoried{},
+		does:   "List every identity of the bus with the fingerprints and ages of its keys, its subagents, and whether it was offboarded.",
+		props:  []prop{{"longLivedKeyMaxDays", aNumber, false}},
 	},
 	{
 		name: "h2a_nhi_attest", older: true, effect: sets, run: looking(nhiAttest),
-		does: "Sign the identity report in your own name (attestation). An empty privateKeyPem takes the key of the keyring, which is the safe way.",
+		result: nhiAttested{},
+		does:   "Sign the identity report in your own name (attestation). An empty privateKeyPem takes the key of the keyring, which is the safe way.",
 		props: []prop{
 			{"instance", aString, true},
 			{"privateKeyPem", aString, true},
@@ -141,18 +153,21 @@ var tools = []tool{
 	},
 	{
 		name: "h2a_nhi_offboard", older: true, effect: ends, run: looking(nhiOffboard),
+		result: buried{},
 		does: "Take your own agent, or one that answers to you, out of service for good: keys and subagents are revoked, and nothing of it is accepted any more. " +
 			"It cannot be undone: only on the word of your user.",
 		props: []prop{{"instance", aString, true}, {"reason", aString, false}},
 	},
 	{
 		name: "h2a_nhi_export", older: true, effect: reads, again: true, run: nhiExport,
-		does:  "Export the active public keys of an agent as a SPIFFE bundle (trust bundle, JWKS).",
-		props: []prop{{"instance", aString, true}, {"trustDomain", aString, true}},
+		result: exported{},
+		does:   "Export the active public keys of an agent as a SPIFFE bundle (trust bundle, JWKS).",
+		props:  []prop{{"instance", aString, true}, {"trustDomain", aString, true}},
 	},
 	blockedTool, blockagesTool, unblockedTool,
 	{
 		name: "h2a_conductor", older: true, effect: reads, again: true, run: conductorNow,
+		result: conducts{},
 		does: "Who conducts a workspace (conductor, lead agent), and who is live there; without arguments the workspace of this " +
 			"server. conductor null is ordinary: no agent does. Ask before you do something in a workspace for others, and agree " +
 			"with its conductor first.",
@@ -160,23 +175,27 @@ var tools = []tool{
 	},
 	{
 		name: "h2a_conductor_claim", older: true, effect: acts, again: true, run: conductorClaim,
+		result: conducts{},
 		does: "Claim the seat of the conductor for your own agent, or queue for it; you have to be live in the workspace, and the claim ends with your session. " +
 			"Answers with who conducts then.",
 		props: []prop{{"instance", aString, true}, {"workspaceId", aString, false}, {"workspacePath", aString, false}},
 	},
 	{
 		name: "h2a_conductor_release", older: true, effect: ends, again: true, run: conductorRelease,
-		does:  "Release (give up) what your own agent claims as conductor. Answers with who conducts then.",
-		props: []prop{{"instance", aString, true}, {"workspaceId", aString, false}, {"workspacePath", aString, false}},
+		result: conducts{},
+		does:   "Release (give up) what your own agent claims as conductor. Answers with who conducts then.",
+		props:  []prop{{"instance", aString, true}, {"workspaceId", aString, false}, {"workspacePath", aString, false}},
 	},
 	{
 		name: "h2a_conductor_launch_check", older: true, effect: reads, again: true, run: conductorCheck,
-		does:  "Whether a conductor should be launched: no agent conducts and work is stalled. Advice only; nothing is sent or started.",
-		props: []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}, {"idleMs", aNumber, false}},
+		result: conductor.CheckView{},
+		does:   "Whether a conductor should be launched: no agent conducts and work is stalled. Advice only; nothing is sent or started.",
+		props:  []prop{{"workspaceId", aString, false}, {"workspacePath", aString, false}, {"idleMs", aNumber, false}},
 	},
 	{
 		name: "h2a_conductor_launch", older: true, effect: acts, run: conductorLaunch,
-		does: "Ask a remote agent to start a conductor, where the check advises it; confirm true sends the request in your name, else it is a preview. Starts nothing itself.",
+		result: conductor.OutcomeView{},
+		does:   "Ask a remote agent to start a conductor, where the check advises it; confirm true sends the request in your name, else it is a preview. Starts nothing itself.",
 		props: []prop{
 			{"workspaceId", aString, false},
 			{"workspacePath", aString, false},
@@ -188,6 +207,7 @@ var tools = []tool{
 	},
 	{
 		name: "tutti_send", effect: acts, run: speaking(send),
+		result: receipt{},
 		does: "Send a message to another agent (peer), signed in your name. The answer says whether it was delivered (live), deposited (waits until the agent starts) " +
 			"or refused, and reads says when the agent looks at it. With wait it brings the reply, if one comes in time.",
 		props: []prop{
@@ -202,22 +222,26 @@ var tools = []tool{
 	sessionWaitTool,
 	{
 		name: "tutti_receive", effect: acts, run: speaking(receive),
+		result: received{},
 		does: "Receive your new messages (mail, inbox), oldest first, and mark them as shown. With wait it waits for the first one. " +
 			"They stay until tutti_ack or tutti_reply; with unacknowledged it lists those that were shown and are still there.",
 		props: []prop{limitProp, waitProp, {"unacknowledged", described(`{"type":"boolean"}`, "list what was shown before and not acknowledged"), false}},
 	},
 	{
 		name: "tutti_reply", effect: acts, run: speaking(reply),
-		does:  "Reply to (answer) a message that you received, in its thread, and acknowledge it.",
-		props: []prop{{"id", described(aString, "id of the message"), true}, {"text", described(aString, "what to say"), true}},
+		result: receipt{},
+		does:   "Reply to (answer) a message that you received, in its thread, and acknowledge it.",
+		props:  []prop{{"id", described(aString, "id of the message"), true}, {"text", described(aString, "what to say"), true}},
 	},
 	{
 		name: "tutti_ack", effect: acts, again: true, run: ack,
-		does:  "Acknowledge messages that are dealt with: they go from your mailbox to the archive.",
-		props: []prop{{"ids", described(someStrings, "ids of the messages"), true}},
+		result: render.OneOf{acked{}, ackedCount{}},
+		does:   "Acknowledge messages that are dealt with: they go from your mailbox to the archive.",
+		props:  []prop{{"ids", described(someStrings, "ids of the messages"), true}},
 	},
 	{
 		name: "tutti_peers", effect: reads, again: true, run: peersList,
+		result: peers{},
 		does: "List the other agents (peers) on the bus that you can send to: who is live now, with id, host, name, workspace and scopes; " +
 			"with all also those who are registered and not live.",
 		props: []prop{
@@ -229,7 +253,8 @@ var tools = []tool{
 	},
 	{
 		name: "tutti_read", effect: reads, again: true, run: looking(readMessage),
-		does: "Read the text of one message in slices, wherever it lies: inbox, archive or outbox. Marks nothing.",
+		result: shownSlice{},
+		does:   "Read the text of one message in slices, wherever it lies: inbox, archive or outbox. Marks nothing.",
 		props: []prop{
 			{"id", described(aString, "id of the message"), true},
 			{"offset", described(aNumber, "byte of the text to begin at; \"nextOffset\" of the answer before"), false},
@@ -237,7 +262,8 @@ var tools = []tool{
 	},
 	{
 		name: "tutti_thread", effect: reads, again: true, run: looking(thread),
-		does: "Show a conversation (thread): what you received, took and sent in it, oldest first.",
+		result: conversation{},
+		does:   "Show a conversation (thread): what you received, took and sent in it, oldest first.",
 		props: []prop{
 			{"thread", described(aString, "id of the thread, or of a message in it"), true}, limitProp, cursorProp,
 		},
@@ -245,7 +271,8 @@ var tools = []tool{
 	lookTool, answerTool, takeTool, listTool, releaseTool,
 	{
 		name: "tutti_status", effect: reads, again: true, busless: true, run: status,
-		does: "Status: who you are on the bus, how much mail waits, what else waits on you with the command to type next, how many agents are live, whether halt is active, which bus is used.",
+		result: statusAnswer{},
+		does:   "Status: who you are on the bus, how much mail waits, what else waits on you with the command to type next, how many agents are live, whether halt is active, which bus is used.",
 	},
 }
 
@@ -319,13 +346,16 @@ func (t *tool) schema() []byte {
 }
 
 // A Tool is one that is offered, for lists.
-type Tool struct{ Name, Does string }
+type Tool struct {
+	Name, Does string
+	Result     any // a zero value of what it answers, or render.OneOf
+}
 
 // Tools returns all tools in the order in which they are offered.
 func Tools() []Tool {
 	all := make([]Tool, len(tools))
 	for i := range tools {
-		all[i] = Tool{tools[i].name, tools[i].does}
+		all[i] = Tool{tools[i].name, tools[i].does, tools[i].result}
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/journal"
@@ -19,6 +20,7 @@ import (
 var (
 	lookTool = tool{
 		name: "tutti_negotiation", effect: reads, again: true, run: lookAt,
+		result: render.OneOf{standing{}, shownArtifact{}, shownJournal{}, shownDossier{}, shownVerdict{}, briefs{}},
 		does: "Look at a negotiation (agreement): its state, parties, the latest offer, who has signed, what is missing and what you can do next. " +
 			"show: artifact is what was offered, journal every entry, dossier what has to be understood and the conflicts in it, verify checks every signature and hash. " +
 			"Without negotiationId it lists the negotiations.",
@@ -32,6 +34,7 @@ var (
 	}
 	answerTool = tool{
 		name: "tutti_negotiate", effect: acts, run: negotiate,
+		result: dealt{},
 		does: "Agree with other agents, signed: propose offers them a text, accept signs the latest offer (the last signature completes the agreement), " +
 			"reject refuses it, withdraw takes your own back; expire and abandon end a negotiation that comes to nothing.",
 		props: []prop{

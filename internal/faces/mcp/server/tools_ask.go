@@ -15,7 +15,8 @@ import (
 
 var askTool = tool{
 	name: "tutti_ask", effect: acts, run: speaking(ask),
-	does: "Ask your user a question that only they can answer, and get the answer: with wait in this call, else as mail. Name options where there are some.",
+	result: agreement.Asked{},
+	does:   "Ask your user a question that only they can answer, and get the answer: with wait in this call, else as mail. Name options where there are some.",
 	props: []prop{
 		{"question", described(aString, "the question, in a sentence or two"), true},
 		{"options", described(someStrings, "the possible answers, at least two; left out, any answer will do"), false},

@@ -19,6 +19,7 @@ import (
 var (
 	blockedTool = tool{
 		name: "h2a_blockage_raise", older: true, effect: acts, run: blockageRaise,
+		result: blockageAnswer{},
 		does: "Tell your peers that you are blocked (stuck, cannot go on, need help) and by what. Peers that follow the scope get " +
 			"mail; left out, it is your first one. You have one blockage: a new one takes the place of the old. Resolve it when " +
 			"you go on.",
@@ -26,13 +27,15 @@ var (
 	}
 	blockagesTool = tool{
 		name: "h2a_blockage_list", older: true, effect: reads, again: true, run: blockageList,
-		does:  "List which agents are blocked (stuck) and by what, those first that wait longest; active leaves out what was resolved.",
-		props: []prop{{"scope", aString, false}, {"active", `{"type":"boolean"}`, false}},
+		result: blockages{},
+		does:   "List which agents are blocked (stuck) and by what, those first that wait longest; active leaves out what was resolved.",
+		props:  []prop{{"scope", aString, false}, {"active", `{"type":"boolean"}`, false}},
 	}
 	unblockedTool = tool{
 		name: "h2a_blockage_resolve", older: true, effect: ends, again: true, run: blockageResolve,
-		does:  "Say that a blocked agent can go on (unblock), yourself or one that you have helped; its peers get mail.",
-		props: []prop{{"instance", aString, true}, {"by", aString, false}},
+		result: blockageAnswer{},
+		does:   "Say that a blocked agent can go on (unblock), yourself or one that you have helped; its peers get mail.",
+		props:  []prop{{"instance", aString, true}, {"by", aString, false}},
 	}
 )
 

@@ -7,6 +7,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
@@ -16,6 +17,7 @@ import (
 var (
 	attestTool = tool{
 		name: "h2a_attest_comprehension", older: true, effect: acts, run: attest,
+		result: render.OneOf{enteredAnswer{}, attestation{}},
 		does: "Attest that you have understood what is decided: the dossier, given whole or by its hash (tutti_negotiation shows " +
 			"it). It does not bind you to agree. Goes into the journal of the negotiation, or without one comes back as a signed " +
 			"envelope. An empty privateKeyPem takes the key of the keyring.",
@@ -35,7 +37,8 @@ var (
 	}
 	declareTool = tool{
 		name: "h2a_declare_conflit_interet", older: true, effect: acts, run: writes(declare),
-		does: "Declare your own interests in what is negotiated (conflict of interest), so that others can judge; bindings are the scopes to which they bind you.",
+		result: enteredAnswer{},
+		does:   "Declare your own interests in what is negotiated (conflict of interest), so that others can judge; bindings are the scopes to which they bind you.",
 		props: []prop{
 			{"negotiationId", aString, true},
 			{"instance", aString, true},
@@ -48,12 +51,14 @@ var (
 	}
 	postureTool = tool{
 		name: "h2a_conflict_posture", older: true, effect: reads, again: true, run: conflictPosture,
-		does:  "Show how everybody concerned in a negotiation stands towards a conflict of interest (posture), and by which criteria.",
-		props: []prop{{"negotiationId", aString, true}},
+		result: postures{},
+		does:   "Show how everybody concerned in a negotiation stands towards a conflict of interest (posture), and by which criteria.",
+		props:  []prop{{"negotiationId", aString, true}},
 	}
 	escalateTool = tool{
 		name: "h2a_escalate", older: true, effect: acts, run: escalate,
-		does: "Escalate: put a matter of a negotiation before who stands above the parties. advise asks for advice, decide for a decision, alert only tells.",
+		result: enteredAnswer{},
+		does:   "Escalate: put a matter of a negotiation before who stands above the parties. advise asks for advice, decide for a decision, alert only tells.",
 		props: []prop{
 			{"negotiationId", aString, true},
 			{"instance", aString, true},

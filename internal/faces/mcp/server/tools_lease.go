@@ -22,6 +22,7 @@ var (
 
 	takeTool = tool{
 		name: "tutti_lease_take", effect: acts, again: true, run: leaseTake,
+		result: reserved{},
 		does: "Lease (reserve) files or folders before you edit them, so that other agents are warned; nothing is locked. All " +
 			"paths or none. Refused with the holder and the end if another agent has one; you get mail when it ends. To take " +
 			"again prolongs.",
@@ -33,13 +34,15 @@ var (
 	}
 	listTool = tool{
 		name: "tutti_lease_list", effect: reads, again: true, run: leaseList,
-		does:  "List who works on which files (leases, reservations): holder, path, until; with paths only what concerns these.",
-		props: []prop{pathsProp, limitProp, cursorProp},
+		result: reserved{},
+		does:   "List who works on which files (leases, reservations): holder, path, until; with paths only what concerns these.",
+		props:  []prop{pathsProp, limitProp, cursorProp},
 	}
 	releaseTool = tool{
 		name: "tutti_lease_release", effect: ends, again: true, run: leaseRelease,
-		does:  "Release your leases on files when you are done: those on the paths, or with all every one of yours. Agents that wait for them get mail.",
-		props: []prop{pathsProp, {"all", `{"type":"boolean"}`, false}},
+		result: released{},
+		does:   "Release your leases on files when you are done: those on the paths, or with all every one of yours. Agents that wait for them get mail.",
+		props:  []prop{pathsProp, {"all", `{"type":"boolean"}`, false}},
 	}
 )
 

@@ -27,22 +27,26 @@ import (
 var (
 	openTool = tool{
 		name: "h2a_open_negotiation", older: true, effect: acts, run: speaking(openNegotiation),
+		result: recorded{},
 		does: "Open a negotiation: who (parties, requiredSigners) is to agree on what (subject contract, policy, engagement or amendment) in which scope. " +
 			"Members of record: id, scope, parties, subject, requiredSigners; optional deadline, authority (a quorum).",
 		props: []prop{{"record", anObject, true}},
 	}
 	offerTool = tool{
 		name: "h2a_offer", older: true, effect: acts, run: telling(writes(offer)),
-		does:  "Offer (propose) an artifact in a negotiation, signed in your name. It answers the latest offer; baseArtifactHash says which one you have seen, and a newer one then refuses yours.",
-		props: offerProps,
+		result: enteredAnswer{},
+		does:   "Offer (propose) an artifact in a negotiation, signed in your name. It answers the latest offer; baseArtifactHash says which one you have seen, and a newer one then refuses yours.",
+		props:  offerProps,
 	}
 	counterTool = tool{
 		name: "h2a_counteroffer", older: true, effect: acts, run: telling(writes(counteroffer)),
-		does:  "Counter the latest offer of a negotiation with another artifact (counter-offer), signed in your name; baseArtifactHash as for h2a_offer.",
-		props: offerProps,
+		result: enteredAnswer{},
+		does:   "Counter the latest offer of a negotiation with another artifact (counter-offer), signed in your name; baseArtifactHash as for h2a_offer.",
+		props:  offerProps,
 	}
 	signTool = tool{
 		name: "h2a_sign", older: true, effect: acts, run: writes(sign),
+		result: enteredAnswer{},
 		does: "Sign the latest offer of a negotiation; artifact is what you have looked at, whole, or its hash. An empty privateKeyPem takes the key of the keyring, " +
 			"which is the safe way.",
 		props: []prop{
@@ -55,13 +59,15 @@ var (
 	}
 	stabilizeTool = tool{
 		name: "h2a_stabilize", older: true, effect: acts, run: stabilize,
-		does:  "Make an agreement of an offer that all have signed who have to (quorum): checks every signature, keeps the artifact, closes the negotiation.",
-		props: []prop{{"negotiationId", aString, true}, {"eventId", aString, false}},
+		result: stabilized{},
+		does:   "Make an agreement of an offer that all have signed who have to (quorum): checks every signature, keeps the artifact, closes the negotiation.",
+		props:  []prop{{"negotiationId", aString, true}, {"eventId", aString, false}},
 	}
 	appendTool = tool{
 		name: "h2a_append_journal", older: true, effect: acts, run: appendJournal,
-		does:  "Append an event of your own making (type, body) to the journal of a negotiation, in your name. What it lacks is filled in.",
-		props: []prop{{"negotiationId", aString, true}, {"payload", anObject, true}},
+		result: enteredAnswer{},
+		does:   "Append an event of your own making (type, body) to the journal of a negotiation, in your name. What it lacks is filled in.",
+		props:  []prop{{"negotiationId", aString, true}, {"payload", anObject, true}},
 	}
 )
 
@@ -240,7 +246,7 @@ func sign(ctx context.Context, c *call, id string, a negotiation.Act) (*journal.
 type enteredAnswer struct {
 	Entry   json.RawMessage `json:"entry"`             // as it is in the journal; one that is too long is named
 	Warning string          `json:"warning,omitempty"` // about a private key that came with the call
-	Told    []string        `json:"told,omitempty"`    // of an escalation: agents that were told by mail
+	Told    []string        `json:"told,omitempty"`    // of an escalation: agents that got mail about it
 }
 
 // An entryBrief names an entry that is too long for an answer.

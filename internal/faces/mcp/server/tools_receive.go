@@ -18,7 +18,7 @@ import (
 type received struct {
 	OK          bool          `json:"ok"`
 	Instance    string        `json:"instance"`
-	HaltCleared string        `json:"haltCleared,omitempty"` // once, after a halt: what the agent is told
+	HaltCleared string        `json:"haltCleared,omitempty"` // once, after a halt: that it is over
 	Messages    []messageView `json:"messages"`
 	LeftAtLeast bool          `json:"leftAtLeast,omitempty"` // there are more than left says
 	Left        int           `json:"left"`                  // messages that are not shown yet

@@ -16,6 +16,7 @@ import (
 // The row of the tool that waits for agents in tmux.
 var sessionWaitTool = tool{
 	name: "tutti_session_wait", effect: reads, again: true, busless: true, run: sessionWait,
+	result: waited{},
 	does: "Wait until agents that run in tmux sessions (workers) are idle, wait for their user, or have ended. Answers with the state of each and with reached; " +
 		"reached false after the time: call it again.",
 	props: []prop{

@@ -118,7 +118,7 @@ func (d *deal) sayAsked(m *escalation.Escalation, o askOptions) error {
 	open := m.State(time.Now()) == escalation.Open
 	switch {
 	case d.JSON:
-		d.Emit(kit.Marshal(asked))
+		d.Result(asked)
 	case open:
 		d.Line(kit.Clean(m.ID))
 	default:

@@ -65,7 +65,7 @@ func runNegotiatePropose(ctx context.Context, c *kit.Call) error {
 	}
 	next := "tutti negotiate accept " + app.QuoteArg(id)
 	if d.JSON {
-		d.Emit(kit.Marshal(proposed{ID: id, Text: p.Text, With: address.Texts(p.With), Next: next}))
+		d.Result(proposed{ID: id, Text: p.Text, With: address.Texts(p.With), Next: next})
 		return nil
 	}
 	d.Line("proposed " + kit.Clean(id) + " to " + kit.NameList(p.With, ", ") + ", signed by you (entry " + strconv.Itoa(e.Sequence) + ")")

@@ -2,6 +2,7 @@ package agree
 
 import (
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/conductor"
 )
 
 var seatFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "id|folder", Default: "the folder that one stands in", Offer: kit.Folders, Help: "which workspace: an id that begins with ws:, or a folder"}
@@ -31,9 +32,10 @@ var launchFlags = []kit.Flag{
 var ConductorVerbs = []kit.Verb{
 	{
 		Name: "conductor", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Folders, Bus: true, Run: runConductor,
-		Short: "show which agent conducts a workspace",
-		Args:  "[<workspace>]",
-		Flags: []kit.Flag{seatFlag},
+		Result: conductor.View{},
+		Short:  "show which agent conducts a workspace",
+		Args:   "[<workspace>]",
+		Flags:  []kit.Flag{seatFlag},
 		Does: `Shows which agent conducts the workspace, and which agents are live there: ask it before you act there for others. The first
 claim whose holder is live conducts; without one, the CONDUCTOR that has been live there longest; otherwise none, which is not
 an error. The conductor is determined anew each time: when one dies, the next one conducts.`,
@@ -46,9 +48,10 @@ $ tutti conductor ~/api --json`,
 	},
 	{
 		Name: "conductor claim", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Folders, Bus: true, Run: runConductorClaim,
-		Short: "claim the conductor role, or queue for it",
-		Args:  "[<workspace>]",
-		Flags: []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who claims; under h2a it must be given"}},
+		Result: conductor.View{},
+		Short:  "claim the conductor role, or queue for it",
+		Args:   "[<workspace>]",
+		Flags:  []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who claims; under h2a it must be given"}},
 		Does: `Writes a claim, signed where the key is here, behind those that stand, and says who conducts then. It is tied to the live session of
 the agent: it ends with that. An agent that was stopped for a while has its place back when it goes on. To claim again changes nothing.`,
 		Wont: "It never displaces a conductor and claims only for your own live agents.",
@@ -59,6 +62,7 @@ $ tutti conductor claim --instance claude:web:3f2a9c01b7de --workspace ~/web`,
 	},
 	{
 		Name: "conductor release", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Folders, Bus: true, Run: runConductorRelease,
+		Result:   conductor.View{},
 		Short:    "release the conductor role",
 		Args:     "[<workspace>]",
 		Flags:    []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose claim; under h2a it must be given"}},
@@ -69,20 +73,22 @@ $ tutti conductor claim --instance claude:web:3f2a9c01b7de --workspace ~/web`,
 	},
 	{
 		Name: "conductor check", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Folders, Bus: true, Waits: true, Run: runConductorCheck,
-		Short: "check whether this workspace needs a conductor",
-		Args:  "[<workspace>]",
-		Flags: []kit.Flag{seatFlag, stalledFlag},
-		Does:  checkDoes, Wont: checkWont,
+		Result: conductor.CheckView{},
+		Short:  "check whether this workspace needs a conductor",
+		Args:   "[<workspace>]",
+		Flags:  []kit.Flag{seatFlag, stalledFlag},
+		Does:   checkDoes, Wont: checkWont,
 		Examples: "$ tutti conductor check --idle-ms 3600000",
 		Exit:     kit.ExitPlain,
 		See:      "conductor launch",
 	},
 	{
 		Name: "conductor launch", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Folders, Bus: true, Waits: true, Run: runConductorLaunch,
-		Short: "ask a remote agent to start a conductor",
-		Args:  "[<workspace>]",
-		Flags: launchFlags,
-		Does:  launchDoes, Wont: launchWont,
+		Result: conductor.OutcomeView{},
+		Short:  "ask a remote agent to start a conductor",
+		Args:   "[<workspace>]",
+		Flags:  launchFlags,
+		Does:   launchDoes, Wont: launchWont,
 		Examples: `$ tutti conductor launch
 $ tutti conductor launch --confirm --remote remote:bridge:3f2a9c01b7de`,
 		Exit: exitLaunch,
@@ -90,17 +96,19 @@ $ tutti conductor launch --confirm --remote remote:bridge:3f2a9c01b7de`,
 	},
 	{
 		Name: "conductor-launch-check", Under: kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Waits: true, Run: runConductorCheck,
-		Short: "check whether this workspace needs a conductor",
-		Flags: []kit.Flag{seatFlag, stalledFlag},
-		Does:  checkDoes, Wont: checkWont,
+		Result: conductor.CheckView{},
+		Short:  "check whether this workspace needs a conductor",
+		Flags:  []kit.Flag{seatFlag, stalledFlag},
+		Does:   checkDoes, Wont: checkWont,
 		Examples: "$ h2a conductor-launch-check --idle-ms 3600000",
 		Exit:     kit.ExitPlain,
 	},
 	{
 		Name: "conductor-launch", Under: kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, Waits: true, Run: runConductorLaunch,
-		Short: "ask a remote agent to start a conductor",
-		Flags: launchFlags,
-		Does:  launchDoes, Wont: launchWont,
+		Result: conductor.OutcomeView{},
+		Short:  "ask a remote agent to start a conductor",
+		Flags:  launchFlags,
+		Does:   launchDoes, Wont: launchWont,
 		Examples: "$ h2a conductor-launch --confirm --instance claude:web:3f2a9c01b7de",
 		Exit:     exitLaunch,
 	},

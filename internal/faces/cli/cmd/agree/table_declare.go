@@ -1,6 +1,8 @@
 package agree
 
 import (
+	"encoding/json"
+
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -9,7 +11,8 @@ var negotiationFlag = kit.Flag{Name: "negotiation", Kind: kit.Text, Value: "id",
 var DeclareVerbs = []kit.Verb{
 	{
 		Name: "declare-interest", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runDeclareInterest,
-		Short: "declare what you have at stake in a negotiation",
+		Result: json.RawMessage{},
+		Short:  "declare what you have at stake in a negotiation",
 		Flags: []kit.Flag{
 			negotiationFlag, negoWhoFlag,
 			{Name: "interets", Kind: kit.Text, Value: "words", Help: "the interests, with commas between; an empty text takes a declaration back"},
@@ -25,13 +28,15 @@ var DeclareVerbs = []kit.Verb{
 	},
 	{
 		Name: "conflict-posture", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runConflictPosture),
-		Short: "list conflicts of interest in a negotiation", Flags: []kit.Flag{negotiationFlag},
+		Result: postures{},
+		Short:  "list conflicts of interest in a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does:     "Says of each required signer, and of all who have declared an interest or were flagged, how they stand, and by which criteria.",
 		Examples: "$ tutti conflict-posture --negotiation nego:pilot-1", Exit: exitAgreeLook, See: "declare-interest, escalate",
 	},
 	{
 		Name: "escalate", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runEscalate,
-		Short: "escalate a question to the parties' superior",
+		Result: json.RawMessage{},
+		Short:  "escalate a question to the parties' superior",
 		Flags: []kit.Flag{
 			negotiationFlag, negoWhoFlag,
 			{Name: "channel", Kind: kit.Text, Value: "word", Choices: []string{"advise", "decide", "alert"}, Help: "what you ask of them; must be given"},
@@ -51,7 +56,8 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 	},
 	{
 		Name: "dossier", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Run: runDossier,
-		Short: "show a decision and which parties must review it",
+		Result: dossier{},
+		Short:  "show a decision and which parties must review it",
 		Flags: []kit.Flag{
 			negotiationFlag,
 			{Name: "presenter", Kind: kit.Text, Value: "id", Help: "who presents it: is there a conflict?"},
@@ -63,12 +69,14 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 	},
 	{
 		Name: "confiance", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runConfiance),
-		Short: "show how far a decision can be relied on", Flags: []kit.Flag{negotiationFlag},
+		Result: confidence{},
+		Short:  "show how far a decision can be relied on", Flags: []kit.Flag{negotiationFlag},
 		Does: "Says who of the required signers has not attested the present dossier, and which conflicts lie open or do not.", Examples: "$ tutti confiance --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
 		Name: "attest-comprehension", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runAttest,
-		Short: "attest that you have understood a dossier",
+		Result: json.RawMessage{},
+		Short:  "attest that you have understood a dossier",
 		Flags: []kit.Flag{
 			{Name: "negotiation", Kind: kit.Text, Value: "id", Offer: kit.Negotiations, Help: "the negotiation whose journal records it"},
 			negoWhoFlag,
@@ -86,12 +94,14 @@ the capability attester-comprehension. With neither --negotiation nor --to the s
 	},
 	{
 		Name: "comprehension list", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runComprehensionList),
-		Short: "list the attestations of a negotiation", Flags: []kit.Flag{negotiationFlag},
+		Result: []json.RawMessage{},
+		Short:  "list the attestations of a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does: "Lists the attestations of a journal, and to people whether they are of the present dossier.", Examples: "$ tutti comprehension list --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
 		Name: "comprehension verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runComprehensionVerify,
-		Short: "verify one attestation", Args: "[<json>|<file>|-]",
+		Result: attested{},
+		Short:  "verify one attestation", Args: "[<json>|<file>|-]",
 		Flags: []kit.Flag{
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the entry or message; must be given"},
 			{Name: "public-key", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "the key that must have signed, as PEM; must be given"},

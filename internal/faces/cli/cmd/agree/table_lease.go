@@ -2,6 +2,7 @@ package agree
 
 import (
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/reservation"
 )
 
 var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that acts"}
@@ -9,8 +10,9 @@ var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id
 var LeaseVerbs = []kit.Verb{
 	{
 		Name: "lease take", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, MinArgs: 1, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseTake,
-		Short: "reserve files that you are editing",
-		Args:  "<path>...",
+		Result: []reservation.View{},
+		Short:  "reserve files that you are editing",
+		Args:   "<path>...",
 		Flags: []kit.Flag{
 			{Name: "for", Kind: kit.Duration, Value: "time", Default: "30m", Help: "how long, at most 24h; to take it again prolongs it"},
 			{Name: "note", Kind: kit.Text, Value: "text", Help: "what you do with them, in one line"},
@@ -29,6 +31,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 	},
 	{
 		Name: "lease list", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Reads, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseList,
+		Result:   []reservation.View{},
 		Short:    "list file reservations",
 		Args:     "[<path>...]",
 		Does:     "Lists the leases that stand, or those that concern the paths: on them, above or below.",
@@ -38,6 +41,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 	},
 	{
 		Name: "lease release", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Ends, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseRelease,
+		Result:   []string{},
 		Short:    "release file reservations",
 		Args:     "[<path>...]",
 		Flags:    []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "all that are held in that name"}, leaseAs},

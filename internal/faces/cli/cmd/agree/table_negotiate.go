@@ -1,8 +1,11 @@
 package agree
 
 import (
+	"encoding/json"
+
 	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/negotiation"
 )
 
 const (
@@ -30,13 +33,15 @@ var (
 var NegotiateVerbs = []kit.Verb{
 	{
 		Name: "negotiate list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runNegotiateList,
-		Short: "list the negotiations of the bus", Does: "One line for each: its state, how many have signed, and what it is about.",
+		Result: []negotiation.Row{},
+		Short:  "list the negotiations of the bus", Does: "One line for each: its state, how many have signed, and what it is about.",
 		Examples: "$ tutti negotiate list", Exit: exitAgreeLook,
 	},
 	{
 		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateShow),
-		Short: "show where a negotiation stands, and what is missing",
-		Args:  "<id>",
+		Result: negotiation.View{},
+		Short:  "show where a negotiation stands, and what is missing",
+		Args:   "<id>",
 		Does: `Shows parties, state, offers, who has signed what, which entries do not count and why, what is missing, and what to type next.
 Everything comes from the journal: it works without state.json.`,
 		Examples: "$ tutti negotiate show nego:pilot-1",
@@ -45,8 +50,9 @@ Everything comes from the journal: it works without state.json.`,
 	},
 	{
 		Name: "negotiate open", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runNegotiateOpen,
-		Short: "begin a negotiation",
-		Args:  "[<json>|<file>|-]",
+		Result: json.RawMessage{},
+		Short:  "begin a negotiation",
+		Args:   "[<json>|<file>|-]",
 		Flags: []kit.Flag{
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the record; must be given"},
 			{Name: "id", Kind: kit.Text, Value: "id", Under: kit.Tutti, Help: "without a record: what it is called"},
@@ -66,26 +72,30 @@ $ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
 	},
 	{
 		Name: "negotiate offer", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
-		Short: "make an offer", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Result: json.RawMessage{},
+		Short:  "make an offer", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Adds an offer to the journal. Every offer but the first names the offer that it answers (--base, or its baseArtifactHash), so
 that no party overwrites an offer that it has not seen; under h2a, which has no word for that, it answers the latest.`,
 		Examples: "$ tutti negotiate offer --example engagement >charter.json\n$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
 	},
 	{
 		Name: "negotiate counter", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
-		Short: "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Result: json.RawMessage{},
+		Short:  "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Adds a counter-offer. What was signed before has to be signed again.", Examples: "$ tutti negotiate counter nego:pilot-1 charter.json --base sha256:…", Exit: exitAgreeAct,
 	},
 	{
 		Name: "negotiate sign", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateSign,
-		Short: "sign the latest offer", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{artifactFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Result: json.RawMessage{},
+		Short:  "sign the latest offer", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{artifactFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Signs, with the key of --instance that lies here. Name the artifact, or its hash, that you have looked at: if another one was
 offered meanwhile, nothing is signed.`,
 		Wont: "The key of a person signs only at a terminal. A key in a file (--private-key) is taken with a warning.", Examples: "$ tutti negotiate sign nego:pilot-1", Exit: exitAgreeAct, See: "negotiate stabilize, keys list",
 	},
 	{
 		Name: "negotiate propose", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runNegotiatePropose,
-		Short: "propose a text to other agents, and sign it",
+		Result: proposed{},
+		Short:  "propose a text to other agents, and sign it",
 		Flags: []kit.Flag{
 			{Name: "with", Kind: kit.Text, Value: "agents", Offer: kit.Agents, Help: "who is to agree, with commas between; must be given"},
 			{Name: "text", Kind: kit.Text, Value: "text", Help: "on what; must be given"},
@@ -97,29 +107,34 @@ offered meanwhile, nothing is signed.`,
 	},
 	{
 		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateAccept),
-		Short: "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Result: json.RawMessage{},
+		Short:  "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Like sign, but also records an accept entry. If yours is the last missing signature, it also completes the agreement, as tutti negotiate stabilize does.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct, See: "negotiate propose, negotiate verify",
 	},
 	{
 		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
-		Short: "reject the latest offer", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Result: json.RawMessage{},
+		Short:  "reject the latest offer", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "The negotiation ends with it when no agreement is possible without that party.", Examples: "$ tutti negotiate reject nego:pilot-1 --reason 'no date'", Exit: exitAgreeAct,
 	},
 	{
 		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
-		Short: "take the latest offer back", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
+		Result: json.RawMessage{},
+		Short:  "take the latest offer back", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Ends the negotiation. The party that made the latest offer can do this; before the first offer, any party can.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
 		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateStabilize),
-		Short: "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the name h2a-cli is recorded", Help: "who does it, and seals it"}, eventIDFlag},
+		Result: negotiation.ResultView{},
+		Short:  "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the name h2a-cli is recorded", Help: "who does it, and seals it"}, eventIDFlag},
 		Does: `Verifies the whole journal, and stores the artifact permanently once every required party has signed it. You can interrupt it at
 any time and run it again, and so can another party: nothing is done twice.`,
 		Examples: "$ tutti negotiate stabilize nego:pilot-1", Exit: exitAgreeAct, See: "negotiate verify",
 	},
 	{
 		Name: "negotiate status", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateStatus,
-		Short: "tell the state in one word, or end a negotiation", Args: "<id> [<state>]",
+		Result: json.RawMessage{},
+		Short:  "tell the state in one word, or end a negotiation", Args: "<id> [<state>]",
 		Flags: []kit.Flag{
 			{Name: "status", Kind: kit.Text, Value: "state", Under: kit.H2A, Help: "the state; must be given"},
 			reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag,
@@ -131,7 +146,8 @@ parties do, and naming one is an error unless it is the current state.`,
 	},
 	{
 		Name: "negotiate diff", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateDiff),
-		Short: "show two offers side by side", Args: "<id>",
+		Result: negotiation.ComparisonView{},
+		Short:  "show two offers side by side", Args: "<id>",
 		Flags: []kit.Flag{
 			{Name: "from", Kind: kit.Text, Value: "hash|entry", Default: "the one before", Help: "the first of them"},
 			{Name: "to", Kind: kit.Text, Value: "hash|entry", Default: "the latest", Help: "the second"},
@@ -140,12 +156,14 @@ parties do, and naming one is an error unless it is the current state.`,
 	},
 	{
 		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateJournal),
-		Short: "print the entries of a negotiation", Args: "<id>", Flags: []kit.Flag{negoIDFlag},
+		Result: []json.RawMessage{},
+		Short:  "print the entries of a negotiation", Args: "<id>", Flags: []kit.Flag{negoIDFlag},
 		Does: "Prints all entries after looking at their chain; a journal that is not there has none.", Wont: "Signatures are not looked at: negotiate verify does.", Examples: "$ tutti negotiate journal nego:pilot-1 --json", Exit: exitAgreeLook,
 	},
 	{
 		Name: "negotiate verify", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateVerify),
-		Short: "verify all of a negotiation, and name the first bad entry", Args: "<id>",
+		Result: negotiation.VerdictView{},
+		Short:  "verify all of a negotiation, and name the first bad entry", Args: "<id>",
 		Does: `Reads all of the journal, verifies every signature, judges every entry, and compares the record and the artifact with what the
 journal says. It believes nothing that was written down or remembered. With --json: {ok, first, entries, findings, …}.`,
 		Examples: "$ tutti negotiate verify nego:pilot-1",
@@ -153,12 +171,14 @@ journal says. It believes nothing that was written down or remembered. With --js
 	},
 	{
 		Name: "negotiate dossier", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runDossier,
-		Short: "what is decided, and who has to look most carefully", Args: "<id>",
+		Result: dossier{},
+		Short:  "what is decided, and who has to look most carefully", Args: "<id>",
 		Does: "The same as dossier without a presenter.", Examples: "$ tutti negotiate dossier nego:pilot-1", Exit: exitAgreeLook, See: "dossier, confiance",
 	},
 	{
 		Name: "negotiate event", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateEvent),
-		Short: "add an entry of one's own making", Args: "<id> <json>|<file>|-",
+		Result: json.RawMessage{},
+		Short:  "add an entry of one's own making", Args: "<id> <json>|<file>|-",
 		Flags: []kit.Flag{
 			negoIDFlag,
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the entry without its frame; must be given"},

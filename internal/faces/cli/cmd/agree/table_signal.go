@@ -1,16 +1,21 @@
 package agree
 
 import (
+	"encoding/json"
+
 	"tutti/internal/app"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/escalation"
 )
 
 // SignalVerbs are those by which agents call for help.
 var SignalVerbs = []kit.Verb{
 	{
 		Name: "ask", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, Waits: true, MinArgs: 1, MaxArgs: 1, Run: onMatters(app.Writing, runAsk),
-		Short: "ask your user a question and wait for the answer", Args: "<question>",
+		Result: agreement.Asked{},
+		Short:  "ask your user a question and wait for the answer", Args: "<question>",
 		Flags: []kit.Flag{
 			{Name: "options", Kind: kit.Text, Value: "words", Help: "the possible answers, with commas between; each a word, or WORD=what it means"},
 			{Name: "for", Kind: kit.Duration, Value: "time", Help: "how long the question stands; then --default applies"},
@@ -27,7 +32,8 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 	},
 	{
 		Name: "answer", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runAnswer),
-		Short: "answer a question that an agent asked you", Args: "[<id>] <answer>",
+		Result: answered{},
+		Short:  "answer a question that an agent asked you", Args: "[<id>] <answer>",
 		Flags: []kit.Flag{
 			{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"},
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
@@ -40,7 +46,8 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 	},
 	{
 		Name: "blockage raise", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MaxArgs: 1, Opts: kit.WithFlags(bus.RunBlockageRaise),
-		Short: "report a blocker to the peers", Args: "[<reason>]",
+		Result: json.RawMessage{},
+		Short:  "report a blocker to the peers", Args: "[<reason>]",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who is blocked; under h2a it must be given"},
 			{Name: "reason", Kind: kit.Text, Value: "text", Help: "by what; must be given, here or as the argument"},
@@ -55,7 +62,8 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 	},
 	{
 		Name: "blockage list", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Opts: kit.WithFlags(bus.RunBlockageList),
-		Short: "list agents that report a blocker",
+		Result: []json.RawMessage{},
+		Short:  "list agents that report a blocker",
 		Flags: []kit.Flag{
 			{Name: "active", Kind: kit.Switch, Help: "only unresolved ones"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Help: "only those of this scope"},
@@ -66,7 +74,8 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 	},
 	{
 		Name: "blockage resolve", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Opts: kit.WithFlags(bus.RunBlockageResolve),
-		Short: "report that a blocker is gone", Args: "[<agent>]",
+		Result: json.RawMessage{},
+		Short:  "report that a blocker is gone", Args: "[<agent>]",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.Agents, Help: "who was blocked; under h2a it must be given"},
 			{Name: "by", Kind: kit.Text, Value: "id", Default: "you; under h2a none", Offer: kit.OwnAgents, Help: "who has helped"},
@@ -77,7 +86,8 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 	},
 	{
 		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onMatters(app.Reading, runEscalations),
-		Short: "list escalations that wait for a decision",
+		Result: []escalation.View{},
+		Short:  "list escalations that wait for a decision",
 		Flags: []kit.Flag{
 			{Name: "all", Kind: kit.Switch, Help: "also what was answered, or has passed its end"},
 			{Name: "negotiation", Kind: kit.Text, Value: "id", Offer: kit.Negotiations, Help: "only that of this negotiation"},
@@ -87,13 +97,15 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 	},
 	{
 		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Run: onMatters(app.Reading, runEscalationShow),
-		Short: "show one escalation and its options", Args: "<id>", Flags: []kit.Flag{ofNegotiation},
+		Result: escalation.View{},
+		Short:  "show one escalation and its options", Args: "<id>", Flags: []kit.Flag{ofNegotiation},
 		Does:     "Shows the question, the options in random order, what applies without an answer, and the answer if there is one.",
 		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: kit.ExitBus,
 	},
 	{
 		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runEscalationAnswer),
-		Short: "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
+		Result: answered{},
+		Short:  "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
 		Flags: []kit.Flag{
 			{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"},
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "you", Offer: kit.OwnAgents, Help: "which person answers"},
@@ -108,7 +120,8 @@ counts after the end. The agent that asked gets mail.`,
 	},
 	{
 		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: onMatters(app.Writing, runEscalationSettle),
-		Short: "record the default answer of an overdue escalation",
+		Result: settled{},
+		Short:  "record the default answer of an overdue escalation",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who types this", Offer: kit.OwnAgents, Help: "who writes it down"},
 		},

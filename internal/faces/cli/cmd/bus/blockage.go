@@ -3,6 +3,7 @@ package bus
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -70,7 +71,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOption
 		c.Warn("the blocker is recorded, but mail to some of the agents that could help failed: %s", kit.Clean(err.Error()))
 	}
 	if c.JSON {
-		c.Emit(kit.OkWith(made.Raw))
+		c.Result(json.RawMessage(kit.OkWith(made.Raw)))
 		return nil
 	}
 	c.Prose("blocked: ", len("blocked: "), kit.Name(made.Instance)+kit.Clean(" ("+cmp.Or(made.Scope, "in no scope")+"): "+made.Reason))
@@ -280,7 +281,7 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call, opt *blockageResolveOp
 		return err
 	}
 	if c.JSON {
-		c.Emit(kit.OkWith(b.Raw))
+		c.Result(json.RawMessage(kit.OkWith(b.Raw)))
 		return nil
 	}
 	word, when := "resolved: ", ""

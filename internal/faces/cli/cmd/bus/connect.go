@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"tutti/internal/bus/keyring"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -57,7 +58,7 @@ func runConnect(ctx context.Context, c *kit.Call, opt *connectOptions) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(connectJSON(w, r))
+		c.Result(connectedAs(w, r))
 		return nil
 	}
 	sayConnected(ctx, c, opt, w, r, serves(c, r.Host, w.Root))
@@ -121,27 +122,31 @@ func keyFault(err error) error {
 	return err
 }
 
-func connectJSON(w *app.World, r *identity.Result) []byte {
+// A connected is an agent that was connected, and what is left to do.
+type connected struct {
+	OK       bool          `json:"ok"`
+	Root     string        `json:"root"` // the bus
+	Host     string        `json:"host"` // its agent CLI
+	Instance string        `json:"instance"`
+	Identity identity.View `json:"identity"`
+	Steps    []connectStep `json:"steps"`
+	FollowUp []string      `json:"followUp"` // what is left to do
+}
+
+// A connectStep is one step of connect.
+type connectStep struct {
+	Step    string          `json:"step"` // init or host-setup
+	OK      bool            `json:"ok"`
+	Root    string          `json:"root,omitempty"`        // of init: the bus
+	Path    string          `json:"pathHint,omitempty"`    // of host-setup: the settings file
+	Example *string         `json:"pathExample,omitempty"` // where it usually is
+	Snippet json.RawMessage `json:"snippet,omitempty"`     // what to put there
+}
+
+func connectedAs(w *app.World, r *identity.Result) connected {
 	root := w.Root.Path
-	var made canonjson.Object
-	made.Str("step", "init")
-	made.Bool("ok", true)
-	made.Str("root", root)
-	var steps, follow kit.List
-	steps.Obj(&made)
-	steps.Raw(hostSetup(r.Host, r.Instance, root))
-	for _, line := range followUp(r) {
-		follow.Str(line)
-	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("root", root)
-	o.Str("host", r.Host)
-	o.Str("instance", string(r.Instance))
-	o.Raw("identity", r.JSON())
-	o.Raw("steps", steps.Bytes())
-	o.Raw("followUp", follow.Bytes())
-	return o.Bytes()
+	steps := []connectStep{{Step: "init", OK: true, Root: root}, hostSetup(r.Host, r.Instance, root)}
+	return connected{true, root, r.Host, string(r.Instance), r.View(), steps, render.List(followUp(r))}
 }
 
 // followUp is what is left to do, one thing a line.

@@ -10,6 +10,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -37,26 +38,29 @@ var HostFacts = [...]hostFact{
 // protocolName is the name that messages, registrations and tools carry.
 const protocolName = "sentropic.h2a"
 
+// A hostRow is one agent CLI.
+type hostRow struct {
+	PackageName         string `json:"packageName"`
+	CorePackageName     string `json:"corePackageName"`
+	Host                string `json:"host"`
+	Protocol            string `json:"protocol"`
+	Wave                int64  `json:"wave"`
+	HostScenarioShipped bool   `json:"hostScenarioShipped"`
+}
+
 // runHosts lists the agent programs; the members are those of the older program, with our names as packages.
 func runHosts(_ context.Context, c *kit.Call) error {
-	var l kit.List
+	l := []hostRow{}
 	var rows [][]string
 	for _, h := range HostFacts {
 		if h.Later && c.Under == kit.H2A {
 			continue
 		}
-		var o canonjson.Object
-		o.Str("packageName", "tutti")
-		o.Str("corePackageName", "tutti")
-		o.Str("host", h.Name)
-		o.Str("protocol", protocolName)
-		o.Int("wave", 1)
-		o.Bool("hostScenarioShipped", true)
-		l.Obj(&o)
+		l = append(l, hostRow{"tutti", "tutti", h.Name, protocolName, 1, true})
 		rows = append(rows, []string{h.Name, h.Reads})
 	}
 	if c.JSON {
-		c.Emit(l.Bytes())
+		c.Result(l)
 	} else {
 		c.Facts(rows)
 	}
@@ -64,27 +68,27 @@ func runHosts(_ context.Context, c *kit.Call) error {
 }
 
 // hostSetup is the step of connect that says what to put into the settings of the agent program.
-func hostSetup(host string, instance address.Instance, root string) []byte {
-	var o canonjson.Object
-	o.Str("step", "host-setup")
-	o.Bool("ok", true)
+func hostSetup(host string, instance address.Instance, root string) connectStep {
+	s := connectStep{Step: "host-setup", OK: true}
 	if host == "remote" {
-		var env canonjson.Object
-		env.Str("H2A_HOST", host)
-		env.Str("H2A_INSTANCE", string(instance))
-		env.Str("H2A_ROOT", root)
-		o.Str("pathHint", "environment of the remote agent")
-		o.Raw("snippet", env.Bytes())
-		return o.Bytes()
+		s.Path = "environment of the remote agent"
+		s.Snippet = render.JSON(remoteEnv{host, string(instance), root})
+		return s
 	}
 	for _, h := range HostFacts {
 		if h.Name == host {
-			o.Str("pathHint", h.Reads)
-			o.Str("pathExample", h.example)
+			s.Path, s.Example = h.Reads, &h.example
 		}
 	}
-	o.Raw("snippet", serverEntry(host, root))
-	return o.Bytes()
+	s.Snippet = serverEntry(host, root)
+	return s
+}
+
+// A remoteEnv is the environment of a remote agent.
+type remoteEnv struct {
+	Host     string `json:"H2A_HOST"`
+	Instance string `json:"H2A_INSTANCE"`
+	Root     string `json:"H2A_ROOT"`
 }
 
 // FactOf is what is known of a program, nil when it is none.

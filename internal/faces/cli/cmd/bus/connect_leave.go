@@ -9,7 +9,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/store"
@@ -17,6 +17,13 @@ import (
 
 type disconnectOptions struct {
 	Instance, Session string
+}
+
+// A disconnected is an agent whose sessions were closed.
+type disconnected struct {
+	OK       bool     `json:"ok"`
+	Instance string   `json:"instance"` // the agent
+	Closed   []string `json:"closed"`   // ids of the closed sessions
 }
 
 // runDisconnect closes the sessions of an agent. Their programs are left alone.
@@ -53,11 +60,7 @@ func runDisconnect(ctx context.Context, c *kit.Call, opt *disconnectOptions) err
 		return kit.BadState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", kit.Name(who), kit.Clean(only))
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
-		o.Strs("closed", closed)
-		c.Emit(o.Bytes())
+		c.Result(disconnected{true, string(who), render.List(closed)})
 		return nil
 	}
 	if len(closed) == 0 {

@@ -6,13 +6,20 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/presence"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
 
 type renameOptions struct {
 	Name, Instance string
+}
+
+// A renamedAgent is an agent with its new display name.
+type renamedAgent struct {
+	OK       bool   `json:"ok"`
+	Instance string `json:"instance"` // the agent
+	Name     string `json:"name"`
+	Sessions int    `json:"sessions"` // live sessions that were changed
 }
 
 // runRename writes a name into the live sessions of an agent, and remembers it for the next one.
@@ -61,12 +68,7 @@ func runRename(ctx context.Context, c *kit.Call, opt *renameOptions) error {
 		changed++
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
-		o.Str("name", name)
-		o.Int("sessions", int64(changed))
-		c.Emit(o.Bytes())
+		c.Result(renamedAgent{true, string(who), name, changed})
 		return nil
 	}
 	if changed == 0 {

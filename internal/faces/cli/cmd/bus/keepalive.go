@@ -8,7 +8,6 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/presence"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/monitor"
@@ -17,7 +16,8 @@ import (
 
 var KeepaliveVerbs = []kit.Verb{{
 	Name: "keepalive", Under: kit.Tutti | kit.H2A, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Bus: true, Opts: kit.WithFlags(runKeepalive),
-	Short: "keep agents in tmux present on the bus",
+	Result: keptSession{},
+	Short:  "keep agents in tmux present on the bus",
 	Flags: []kit.Flag{
 		{Name: "interval", Kind: kit.Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"},
 		{Name: "once", Kind: kit.TrueSwitch, Help: "look once and end"},
@@ -77,13 +77,16 @@ func runKeepalive(ctx context.Context, c *kit.Call, opt *keepaliveOptions) error
 	return k.Run(ctx)
 }
 
+// A keptSession is a session that is kept live, one a line.
+type keptSession struct {
+	Instance  string `json:"instance"` // the agent
+	SessionID string `json:"sessionId"`
+	Pane      string `json:"pane"` // the tmux pane
+}
+
 func sayKept(c *kit.Call, s *presence.Session) {
 	if c.Under == kit.Tutti && c.JSON {
-		var o canonjson.Object
-		o.Str("instance", string(s.Instance))
-		o.Str("sessionId", string(s.SessionID))
-		o.Str("pane", s.Launch.Tmux.Pane)
-		c.EmitLine(o.Bytes())
+		c.ResultLine(keptSession{string(s.Instance), string(s.SessionID), s.Launch.Tmux.Pane})
 		return
 	}
 	c.Line(kit.Name(s.Instance) + " " + kit.Clean(string(s.SessionID)) + " " + kit.Clean(s.Launch.Tmux.Pane))

@@ -15,6 +15,7 @@ import (
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/smallfile"
@@ -175,14 +176,11 @@ func keysChanged(ctx context.Context, c *kit.Call, w *app.World, who address.Ins
 		return err
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
+		v := changedKeys{OK: true, Instance: string(who), Keys: len(keys.PEM)}
 		if word == "revoked" {
-			o.Str("status", word)
+			v.Status = word
 		}
-		o.Int("keys", int64(len(keys.PEM)))
-		c.Emit(o.Bytes())
+		c.Result(v)
 		return nil
 	}
 	c.Printf("%s: key %s of %s; %s\n", word, short, kit.Name(who), kit.Plural(len(keys.PEM), "active key"))
@@ -215,11 +213,7 @@ func runKeysList(ctx context.Context, c *kit.Call, opt *keysListOptions) error {
 		return err
 	}
 	if c.JSON {
-		var l kit.List
-		for _, pem := range keys.PEM {
-			l.Str(pem)
-		}
-		c.Emit(l.Bytes())
+		c.Result(render.List(keys.PEM))
 		return nil
 	}
 	all, err := w.Registry.MirrorKeys(ctx, who)
@@ -326,7 +320,7 @@ func listOwnKeys(ctx context.Context, c *kit.Call, w *app.World) error {
 	}
 	pins := w.Pins.All()
 	if c.JSON {
-		c.Emit(keysJSON(own, pins))
+		c.Result(keysOf(own, pins))
 		return nil
 	}
 	if len(own)+len(pins) == 0 {
@@ -356,25 +350,40 @@ func listOwnKeys(ctx context.Context, c *kit.Call, w *app.World) error {
 	return nil
 }
 
-func keysJSON(own []ownKey, pins []trust.Pin) []byte {
-	var mine, theirs kit.List
-	for _, k := range own {
-		var o canonjson.Object
-		o.Opt("instance", string(k.instance))
-		o.Opt("fingerprint", k.short)
-		o.Str("privateKeyPath", k.file)
-		mine.Obj(&o)
+// A keyList is what this user has: private keys, and the keys pinned for others.
+type keyList struct {
+	Keys []privateKey `json:"keys"`
+	Pins []pin        `json:"pins"`
+}
+
+// A privateKey is a key of one of this user's agents.
+type privateKey struct {
+	Instance    string `json:"instance,omitempty"` // absent where no agent is registered with it
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Path        string `json:"privateKeyPath"`
+}
+
+// A pin is a key that this user trusts for an agent.
+type pin struct {
+	Instance    string `json:"instance"`
+	Fingerprint string `json:"fingerprint"`
+	By          string `json:"by"` // how it was pinned
+	At          string `json:"at"`
+}
+
+// A changedKeys is an agent with the number of its active keys.
+type changedKeys struct {
+	OK       bool   `json:"ok"`
+	Instance string `json:"instance"`
+	Status   string `json:"status,omitempty"` // revoked
+	Keys     int    `json:"keys"`             // active ones
+}
+
+func keysOf(own []ownKey, pins []trust.Pin) keyList {
+	return keyList{
+		render.Each(own, func(k ownKey) privateKey { return privateKey{string(k.instance), k.short, k.file} }),
+		render.Each(pins, func(p trust.Pin) pin {
+			return pin{string(p.Instance), p.Key.Short(), p.By, p.At.UTC().Format(kit.JSONTime)}
+		}),
 	}
-	for _, p := range pins {
-		var o canonjson.Object
-		o.Str("instance", string(p.Instance))
-		o.Str("fingerprint", p.Key.Short())
-		o.Str("by", p.By)
-		o.Str("at", p.At.UTC().Format(kit.JSONTime))
-		theirs.Obj(&o)
-	}
-	var all canonjson.Object
-	all.Raw("keys", mine.Bytes())
-	all.Raw("pins", theirs.Bytes())
-	return all.Bytes()
 }

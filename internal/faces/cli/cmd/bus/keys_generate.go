@@ -12,7 +12,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/keyring"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
@@ -21,6 +20,15 @@ import (
 type keysGenerateOptions struct {
 	Instance, Out string
 	Force         bool
+}
+
+// A generatedKey is a new key pair.
+type generatedKey struct {
+	OK             bool   `json:"ok"`
+	Instance       string `json:"instance"` // the agent
+	PrivateKeyPath string `json:"privateKeyPath"`
+	PublicKeyPath  string `json:"publicKeyPath"`
+	PublicKeyPEM   string `json:"publicKeyPem"`
 }
 
 // runKeysGenerate makes a key pair and tells where it lies. It registers nothing.
@@ -34,13 +42,7 @@ func runKeysGenerate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions)
 	}
 	public := made.Key.Public()
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
-		o.Str("privateKeyPath", made.Private)
-		o.Str("publicKeyPath", made.Public)
-		o.Str("publicKeyPem", public.PEM())
-		c.Emit(o.Bytes())
+		c.Result(generatedKey{true, string(who), made.Private, made.Public, public.PEM()})
 		return nil
 	}
 	c.Facts([][]string{

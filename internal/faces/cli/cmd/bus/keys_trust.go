@@ -10,7 +10,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -174,14 +173,17 @@ func forgetPin(c *kit.Call, w *app.World, who address.Instance) error {
 	return pinChanged(c, who, "forgotten", "")
 }
 
+// A pinnedKey is what became of a pinned key.
+type pinnedKey struct {
+	OK          bool   `json:"ok"`
+	Instance    string `json:"instance"` // the agent
+	Status      string `json:"status"`   // what was done
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
 func pinChanged(c *kit.Call, who address.Instance, word, short string) error {
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
-		o.Str("status", word)
-		o.Opt("fingerprint", short)
-		c.Emit(o.Bytes())
+		c.Result(pinnedKey{true, string(who), word, short})
 		return nil
 	}
 	c.Printf("%s: %s\n", word, strings.TrimSpace(short+" "+kit.Name(who)))

@@ -124,6 +124,14 @@ type outboxPutOptions struct {
 	Instance, JSON string
 }
 
+// A copied is an envelope that was put into an outbox.
+type copied struct {
+	OK       bool   `json:"ok"`
+	ID       string `json:"id"`
+	Mailbox  string `json:"mailbox"`
+	Instance string `json:"instance"` // the agent
+}
+
 // runOutboxPut keeps a copy of what was sent by other means.
 func runOutboxPut(ctx context.Context, c *kit.Call, opt *outboxPutOptions) error {
 	p, err := readParcel(ctx, c, opt.Instance, opt.JSON)
@@ -154,12 +162,7 @@ func runOutboxPut(ctx context.Context, c *kit.Call, opt *outboxPutOptions) error
 		c.Line("stored: " + kit.Clean(text) + " in the outbox of " + kit.Name(d.Who.Instance))
 		return nil
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("id", text)
-	o.Str("mailbox", "outbox")
-	o.Str("instance", string(d.Who.Instance))
-	c.Emit(o.Bytes())
+	c.Result(copied{true, text, "outbox", string(d.Who.Instance)})
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 )
@@ -17,7 +17,31 @@ import (
 const schemaVersion = "1"
 
 // A renaming is one name of an old release and what it became.
-type renaming struct{ from, to, status string }
+// A renaming is one name in the present form.
+type renaming struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Status string `json:"status"` // what was done
+}
+
+// A migration is what became of old names.
+type migration struct {
+	OK        bool       `json:"ok"`
+	Root      string     `json:"root"`   // the bus
+	DryRun    bool       `json:"dryRun"` // nothing was changed
+	Renamed   []renaming `json:"renamed"`
+	Conflicts []renaming `json:"conflicts"` // names that are taken already
+}
+
+// An unmigrated says that there is nothing to migrate.
+type unmigrated struct {
+	OK      bool   `json:"ok"`
+	From    string `json:"fromVersion"`
+	To      string `json:"toVersion"`
+	Changed bool   `json:"changed"` // false
+	DryRun  bool   `json:"dryRun"`
+	Root    string `json:"root"` // the bus
+}
 
 type storeMigrateOptions struct {
 	From, To              string
@@ -65,14 +89,7 @@ func migrated(c *kit.Call, opt *storeMigrateOptions, root, from, to string) erro
 		c.Line("nothing to do: version " + to + " is the present one")
 		return nil
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("fromVersion", from)
-	o.Str("toVersion", to)
-	o.Bool("changed", false)
-	o.Bool("dryRun", opt.DryRun)
-	o.Str("root", root)
-	c.Emit(o.Bytes())
+	c.Result(unmigrated{true, from, to, false, opt.DryRun, root})
 	return nil
 }
 
@@ -111,9 +128,9 @@ func sanitize(root string, dry bool) (done, conflicts []renaming, err error) {
 				break
 			}
 			var one renaming
-			if one, err = renameOne(sub, name, r.files, dry); one.status == "conflict" {
+			if one, err = renameOne(sub, name, r.files, dry); one.Status == "conflict" {
 				conflicts = append(conflicts, inFolder(one, r.folder))
-			} else if one.status != "" {
+			} else if one.Status != "" {
 				done = append(done, inFolder(one, r.folder))
 			}
 		}
@@ -126,7 +143,7 @@ func sanitize(root string, dry bool) (done, conflicts []renaming, err error) {
 }
 
 func inFolder(r renaming, folder string) renaming {
-	return renaming{folder + "/" + r.from, folder + "/" + r.to, r.status}
+	return renaming{folder + "/" + r.From, folder + "/" + r.To, r.Status}
 }
 
 func renameOne(sub *atomicfile.Dir, name string, files, dry bool) (renaming, error) {
@@ -140,49 +157,31 @@ func renameOne(sub *atomicfile.Dir, name string, files, dry bool) (renaming, err
 	}
 	one := renaming{name, want, "renamed"}
 	if _, err := sub.Stat(want); err == nil {
-		one.status = "conflict"
+		one.Status = "conflict"
 		return one, nil
 	}
 	if dry {
-		one.status = "would-rename"
+		one.Status = "would-rename"
 		return one, nil
 	}
 	err = sub.Rename(name, sub, want, false)
 	if errors.Is(err, fs.ErrExist) {
-		one.status, err = "conflict", nil
+		one.Status, err = "conflict", nil
 	}
 	return one, err
 }
 
 func showRenamings(c *kit.Call, opt *storeMigrateOptions, root string, done, conflicts []renaming) {
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", len(conflicts) == 0)
-		o.Str("root", root)
-		o.Bool("dryRun", opt.DryRun)
-		o.Raw("renamed", renamingsJSON(done))
-		o.Raw("conflicts", renamingsJSON(conflicts))
-		c.Emit(o.Bytes())
+		c.Result(migration{len(conflicts) == 0, root, opt.DryRun, render.List(done), render.List(conflicts)})
 		return
 	}
 	var rows [][]string
 	for _, r := range append(done, conflicts...) {
-		rows = append(rows, []string{r.status, r.from, r.to})
+		rows = append(rows, []string{r.Status, r.From, r.To})
 	}
 	c.Rows(rows)
 	if len(rows) == 0 {
 		c.Line("all names are in the present form")
 	}
-}
-
-func renamingsJSON(all []renaming) []byte {
-	var l kit.List
-	for _, r := range all {
-		var o canonjson.Object
-		o.Str("from", r.from)
-		o.Str("to", r.to)
-		o.Str("status", r.status)
-		l.Obj(&o)
-	}
-	return l.Bytes()
 }

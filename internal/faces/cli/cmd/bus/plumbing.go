@@ -71,6 +71,12 @@ func decodeSignature(s string) []byte {
 	return sig
 }
 
+// A verifiedSignature says whether a signature is valid.
+type verifiedSignature struct {
+	OK bool   `json:"ok"`
+	By string `json:"by,omitempty"`
+}
+
 type verifyOptions struct {
 	Key, Signature, By string
 }
@@ -92,10 +98,7 @@ func runVerify(_ context.Context, c *kit.Call, opt *verifyOptions) error {
 		return err
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", good)
-		o.Opt("by", by)
-		c.Emit(o.Bytes())
+		c.Result(verifiedSignature{good, by})
 	} else if good {
 		c.Line(strings.TrimSuffix("good signature by "+kit.Clean(by), " by "))
 	}

@@ -4,23 +4,30 @@ import (
 	"context"
 	"fmt"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 )
 
+// A handedOver names the program that answered.
+type handedOver struct {
+	OK      bool   `json:"ok"`
+	Program string `json:"program"`
+	Build   string `json:"build"`
+}
+
 // runHandover is what tutti-full answers to show that it did.
 func runHandover(_ context.Context, c *kit.Call) error {
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("program", "tutti-full")
-		o.Str("build", kit.BuildID())
-		c.Emit(o.Bytes())
+		c.Result(handedOver{true, "tutti-full", kit.BuildID()})
 		return nil
 	}
 	c.Line("tutti-full " + kit.Version + " (build " + kit.BuildID() + ")")
 	return nil
+}
+
+// A memoryPeak is the most memory that this process has used.
+type memoryPeak struct {
+	Vmhwm int64 `json:"vmhwm"` // bytes
 }
 
 // runRSS prints the high water mark of resident memory.
@@ -30,9 +37,7 @@ func runRSS(_ context.Context, c *kit.Call) error {
 		return fmt.Errorf("read memory of this process: %w", err)
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Int("vmhwm", bytes)
-		c.Emit(o.Bytes())
+		c.Result(memoryPeak{bytes})
 		return nil
 	}
 	c.Printf("%d\n", bytes)

@@ -53,7 +53,7 @@ func runRole(ctx context.Context, c *kit.Call) error {
 	}
 	result := roleResult{OK: true, Agent: who, Roles: trust.RolesOf(who, reg, w.Pins).Count, Given: len(given) > 0}
 	if c.JSON {
-		c.Emit(kit.Marshal(result))
+		c.Result(result)
 		return nil
 	}
 	c.Line(kit.Name(who) + " has the roles " + kit.Clean(strings.Join(result.Roles, ", ")))

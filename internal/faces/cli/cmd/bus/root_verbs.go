@@ -9,11 +9,18 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
 type initOptions struct {
 	Force bool
+}
+
+// An initiated is the bus that was made, or was there already.
+type initiated struct {
+	OK   bool   `json:"ok"`
+	Root string `json:"root"` // the bus
 }
 
 // runInit makes the bus that is meant, or the one of the folder that is named.
@@ -46,10 +53,7 @@ func runInit(ctx context.Context, c *kit.Call, opt *initOptions) error {
 		}
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("root", root.Path)
-		c.Emit(o.Bytes())
+		c.Result(initiated{true, root.Path})
 		return nil
 	}
 	c.Printf("bus ready: %s\n", kit.Clean(c.App.Shown(root.Path)))
@@ -71,6 +75,14 @@ func trackedFault(path string) error {
 		"%s is tracked by git: anyone who can push to the repository could write your agents' mail and keys", kit.Clean(path))
 }
 
+// A rootView is the bus that commands here use.
+type rootView struct {
+	Root       string   `json:"root"`       // the bus
+	RootSource string   `json:"rootSource"` // what chose the bus
+	Exists     bool     `json:"exists"`     // there is a bus
+	Others     []string `json:"others"`     // other buses that could be used here
+}
+
 // runRoot shows which bus is meant.
 func runRoot(_ context.Context, c *kit.Call) error {
 	root, err := c.App.Root()
@@ -79,12 +91,7 @@ func runRoot(_ context.Context, c *kit.Call) error {
 	}
 	others := c.App.OtherRoots()
 	if c.JSON {
-		var o canonjson.Object
-		o.Str("root", root.Path)
-		o.Str("rootSource", string(root.Source))
-		o.Bool("exists", app.IsBus(root.Path))
-		o.Strs("others", others)
-		c.Emit(o.Bytes())
+		c.Result(rootView{root.Path, string(root.Source), app.IsBus(root.Path), render.List(others)})
 		return nil
 	}
 	c.Line(kit.Clean(root.Path))
@@ -163,12 +170,19 @@ func rootChanged(c *kit.Call, word, path string) error {
 	return nil
 }
 
+// An acceptedRoot is a bus that the user has accepted.
+type acceptedRoot struct {
+	Path       string `json:"path"`
+	AcceptedAt string `json:"acceptedAt"`
+	Valid      bool   `json:"valid"` // it is still the same folder
+}
+
 func runRootList(_ context.Context, c *kit.Call) error {
 	roots, err := c.App.Roots()
 	if err != nil {
 		return kit.FailIO("", err, "")
 	}
-	var l kit.List
+	l := []acceptedRoot{}
 	var rows [][]string
 	for _, r := range roots.Accepted() {
 		state := "accepted " + kit.Ago(time.Since(r.At))
@@ -176,15 +190,11 @@ func runRootList(_ context.Context, c *kit.Call) error {
 			state = "gone or replaced"
 		}
 		rows = append(rows, []string{r.Path, state})
-		var o canonjson.Object
-		o.Str("path", r.Path)
-		o.Str("acceptedAt", r.At.UTC().Format("2006-01-02T15:04:05.000Z"))
-		o.Bool("valid", r.Still())
-		l.Obj(&o)
+		l = append(l, acceptedRoot{r.Path, r.At.UTC().Format("2006-01-02T15:04:05.000Z"), r.Still()})
 	}
 	switch {
 	case c.JSON:
-		c.Emit(l.Bytes())
+		c.Result(l)
 	case len(rows) == 0:
 		c.Line("none; the default " + "~/h2a-workspace/.h2a" + " needs no consent")
 	default:

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -49,7 +51,7 @@ func runSessions(ctx context.Context, c *kit.Call, opt *SessionFilter) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(SessionsJSON(found))
+		c.Result(render.Each(found, func(s *presence.Session) json.RawMessage { return s.Raw }))
 		return nil
 	}
 	if len(found) == 0 {
@@ -84,6 +86,13 @@ type registerOptions struct {
 	JSON string
 }
 
+// A registeredAgent names the agent that was registered.
+type registeredAgent struct {
+	OK   bool   `json:"ok"`
+	ID   string `json:"id"`
+	Root string `json:"root"` // the bus
+}
+
 // runRegister adds a registration that was written by hand.
 func runRegister(ctx context.Context, c *kit.Call, opt *registerOptions) error {
 	arg := c.Arg(0)
@@ -114,11 +123,7 @@ func runRegister(ctx context.Context, c *kit.Call, opt *registerOptions) error {
 	}
 	c.AcceptMade(w, reg)
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("id", reg.ID)
-		o.Str("root", w.Root.Path)
-		c.Emit(o.Bytes())
+		c.Result(registeredAgent{true, reg.ID, w.Root.Path})
 		return nil
 	}
 	c.Printf("registered: %s\n", kit.Clean(reg.ID))

@@ -2,12 +2,14 @@ package bus
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sort"
 	"strconv"
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -63,21 +65,24 @@ var classNames = [...]string{
 	store.LenientLog: "log, lenient",
 }
 
+// A storeKind is one kind of what a bus keeps.
+type storeKind struct {
+	Kind  string `json:"kind"`
+	Class string `json:"class"` // document, log or lock
+	Limit int64  `json:"limit"` // most bytes of one
+	Path  string `json:"path"`  // where it is, below the bus
+}
+
 func runStoreKinds(_ context.Context, c *kit.Call) error {
-	var l kit.List
+	l := []storeKind{}
 	rows := [][]string{{"KIND", "CLASS", "LIMIT", "PATH"}}
 	for _, k := range store.Kinds() {
 		s := k.Spec()
 		rows = append(rows, []string{s.Name, classNames[s.Class], strconv.FormatInt(s.WriteLimit>>10, 10) + " KiB", s.Path})
-		var o canonjson.Object
-		o.Str("kind", s.Name)
-		o.Str("class", classNames[s.Class])
-		o.Int("limit", s.WriteLimit)
-		o.Str("path", s.Path)
-		l.Obj(&o)
+		l = append(l, storeKind{s.Name, classNames[s.Class], s.WriteLimit, s.Path})
 	}
 	if c.JSON {
-		c.Emit(l.Bytes())
+		c.Result(l)
 		return nil
 	}
 	c.Rows(rows)
@@ -118,8 +123,15 @@ func runStoreList(ctx context.Context, c *kit.Call) error {
 	return showEntries(c, found)
 }
 
+// A storeEntry is one document of a kind.
+type storeEntry struct {
+	Name   string `json:"name"`
+	Size   int64  `json:"size"` // bytes
+	Stored string `json:"stored"`
+}
+
 func showEntries(c *kit.Call, found []store.Entry) error {
-	var l kit.List
+	l := []storeEntry{}
 	var rows [][]string
 	for _, e := range found {
 		name := e.Key.Name
@@ -127,15 +139,11 @@ func showEntries(c *kit.Call, found []store.Entry) error {
 			name = e.Key.Kind.String()
 		}
 		rows = append(rows, []string{name, strconv.FormatInt(e.Size, 10), kit.Ago(time.Since(e.Stored))})
-		var o canonjson.Object
-		o.Str("name", e.Key.Name)
-		o.Int("size", e.Size)
-		o.Str("stored", e.Stored.UTC().Format("2006-01-02T15:04:05.000Z"))
-		l.Obj(&o)
+		l = append(l, storeEntry{e.Key.Name, e.Size, e.Stored.UTC().Format("2006-01-02T15:04:05.000Z")})
 	}
 	switch {
 	case c.JSON:
-		c.Emit(l.Bytes())
+		c.Result(l)
 	case len(rows) == 0:
 		c.Nothing("nothing there")
 	default:
@@ -157,11 +165,7 @@ func listOwners(ctx context.Context, c *kit.Call, s store.Reader, kind store.Kin
 	}
 	sort.Strings(owners)
 	if c.JSON {
-		var l kit.List
-		for _, o := range owners {
-			l.Str(o)
-		}
-		c.Emit(l.Bytes())
+		c.Result(render.List(owners))
 		return nil
 	}
 	for _, o := range owners {
@@ -171,6 +175,14 @@ func listOwners(ctx context.Context, c *kit.Call, s store.Reader, kind store.Kin
 		c.Nothing("no agent has any")
 	}
 	return nil
+}
+
+// A storeDoc is one document.
+type storeDoc struct {
+	Revision string          `json:"revision"`
+	Stored   string          `json:"stored"`
+	Document json.RawMessage `json:"document,omitempty"` // where it is JSON
+	Text     *string         `json:"text,omitempty"`     // where it is not
 }
 
 func runStoreShow(ctx context.Context, c *kit.Call) error {
@@ -191,19 +203,25 @@ func runStoreShow(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Str("revision", string(doc.Rev))
-		o.Str("stored", doc.Stored.UTC().Format("2006-01-02T15:04:05.000Z"))
+		v := storeDoc{Revision: string(doc.Rev), Stored: doc.Stored.UTC().Format("2006-01-02T15:04:05.000Z")}
 		if canonjson.Valid(doc.Data) {
-			o.Raw("document", doc.Data)
+			v.Document = doc.Data
 		} else {
-			o.Str("text", string(doc.Data))
+			text := string(doc.Data)
+			v.Text = &text
 		}
-		c.Emit(o.Bytes())
+		c.Result(v)
 		return nil
 	}
 	c.Raw(doc.Data)
 	return nil
+}
+
+// A storeLine is one line of a log.
+type storeLine struct {
+	At   string          `json:"at"`   // where it is
+	Next string          `json:"next"` // where the next one is
+	Line json.RawMessage `json:"line,omitempty"`
 }
 
 type storeLogOptions struct {
@@ -231,11 +249,7 @@ func runStoreLog(ctx context.Context, c *kit.Call, opt *storeLogOptions) error {
 			return err
 		}
 		if c.JSON {
-			var o canonjson.Object
-			o.Str("at", string(line.At))
-			o.Str("next", string(line.Next))
-			o.Raw("line", line.Data)
-			c.EmitLine(o.Bytes()) // one a line: a log may be longer than memory
+			c.ResultLine(storeLine{string(line.At), string(line.Next), line.Data}) // one a line: a log may be longer than memory
 		} else {
 			c.Raw(line.Data)
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -17,6 +18,14 @@ import (
 type Census struct {
 	docs, lines int
 	Unfit       []string
+}
+
+// A checkedStore is what a check of all files found.
+type checkedStore struct {
+	OK        bool     `json:"ok"`
+	Documents int      `json:"documents"`
+	Lines     int      `json:"lines"`
+	Unfit     []string `json:"unfit"` // files that are not valid, each with the reason
 }
 
 func runStoreCheck(ctx context.Context, c *kit.Call) error {
@@ -35,12 +44,7 @@ func runStoreCheck(ctx context.Context, c *kit.Call) error {
 		}
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", len(found.Unfit) == 0)
-		o.Int("documents", int64(found.docs))
-		o.Int("lines", int64(found.lines))
-		o.Strs("unfit", found.Unfit)
-		c.Emit(o.Bytes())
+		c.Result(checkedStore{len(found.Unfit) == 0, found.docs, found.lines, render.List(found.Unfit)})
 	} else {
 		for _, u := range found.Unfit {
 			c.Line("unfit: " + kit.Clean(u))

@@ -1,6 +1,9 @@
 package bus
 
 import (
+	"encoding/json"
+
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -9,7 +12,8 @@ var AgentVerbs = []kit.Verb{
 	fast.DiscoverRow,
 	{
 		Name: "connect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Opts: kit.WithFlags(runConnect), Bus: true,
-		Short: "give this agent an identity on the bus",
+		Result: connected{},
+		Short:  "give this agent an identity on the bus",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Choices: connectHosts, Help: "the agent CLI"},
 			{Name: "name", Kind: kit.Text, Value: "name", Default: "that of the settings or of the folder", Help: "the name that others see"},
@@ -31,7 +35,8 @@ $ tutti connect --host claude --name lead --role CONDUCTOR`,
 	},
 	{
 		Name: "disconnect", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Opts: kit.WithFlags(runDisconnect), Bus: true,
-		Short: "close the connections of an agent",
+		Result: disconnected{},
+		Short:  "close the connections of an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose sessions"},
 			{Name: "session", Kind: kit.Text, Value: "id", Default: "all of them", Help: "only this one"},
@@ -46,8 +51,9 @@ process.`,
 	fast.WhoamiRow,
 	{
 		Name: "rename", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Opts: kit.WithFlags(runRename), Bus: true,
-		Short: "change the name that others see",
-		Args:  "<name>",
+		Result: renamedAgent{},
+		Short:  "change the name that others see",
+		Args:   "<name>",
 		Flags: []kit.Flag{
 			{Name: "name", Kind: kit.Text, Value: "name", Under: kit.H2A, Help: "the new name"},
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose name"},
@@ -60,8 +66,9 @@ process.`,
 	},
 	{
 		Name: "role", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Agents, Run: runRole, Bus: true,
-		Short: "give an agent a role",
-		Args:  "<agent> <role>",
+		Result: roleResult{},
+		Short:  "give an agent a role",
+		Args:   "<agent> <role>",
 		Does: `Gives an existing agent one more role: PRINCIPAL, EXECUTIF, CONDUCTOR, AGENTS, CONTROL or MANDATAIRE. A role says which kinds of
 agreement the agent may sign.
 
@@ -74,7 +81,8 @@ Other users give it themselves. A role that an agent wrote into its own registra
 	},
 	{
 		Name: "sessions", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runSessions), Bus: true,
-		Short: "list the connections of live agents",
+		Result: []json.RawMessage{},
+		Short:  "list the connections of live agents",
 		Flags: []kit.Flag{
 			{Name: "scope", Kind: kit.Text, Value: "scope", Help: "only those with this scope"},
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "only those of this agent"},
@@ -89,6 +97,7 @@ $ tutti sessions --name api --json`,
 	},
 	{
 		Name: "hosts", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Indifferent, Run: runHosts,
+		Result:   []hostRow{},
 		Short:    "list the supported agent CLIs",
 		Does:     "Lists the agent CLIs that connect knows, by the names that its flag --host takes.",
 		Examples: "$ tutti hosts",
@@ -97,9 +106,10 @@ $ tutti sessions --name api --json`,
 	},
 	{
 		Name: "register", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runRegister), Bus: true,
-		Short: "add a registration that you wrote",
-		Args:  "<json>|@<file>|-",
-		Flags: []kit.Flag{{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the registration"}},
+		Result: registeredAgent{},
+		Short:  "add a registration that you wrote",
+		Args:   "<json>|@<file>|-",
+		Flags:  []kit.Flag{{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the registration"}},
 		Does: `Adds one registration to the registry. Its id must be new. Agents need no such thing: connect registers them.
 The form of a registration: id, instance, roles, scopes, capabilities, endpoints, publicKeys, acceptedPolicies, createdAt.
 
@@ -115,7 +125,8 @@ endpoint, count once you accept them with role or keys trust.`,
 var KeyVerbs = []kit.Verb{
 	{
 		Name: "keys generate", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Opts: kit.WithFlags(runKeysGenerate), Bus: true,
-		Short: "make a key pair",
+		Result: generatedKey{},
+		Short:  "make a key pair",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
 			{Name: "out", Kind: kit.Text, Value: "dir", Default: "the folder keys of the bus", Offer: kit.Folders, Help: "where to"},
@@ -131,7 +142,8 @@ $ tutti keys generate --instance claude:api:3f2a9c01b7de --out ./new`,
 	},
 	{
 		Name: "keys add", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Makes, Opts: kit.WithFlags(runKeysAdd), Bus: true,
-		Short: "register another public key of an agent",
+		Result: changedKeys{},
+		Short:  "register another public key of an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
 			{Name: "public-key", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "the public key, as PEM"},
@@ -144,9 +156,10 @@ until a person trusts it (keys trust).`,
 	},
 	{
 		Name: "keys list", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runKeysList), Bus: true,
-		Short: "list the keys of an agent, or yours and pinned ones",
-		Flags: []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose registered keys"}},
-		Does:  "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
+		Result: render.OneOf{keyList{}, []string{}},
+		Short:  "list the keys of an agent, or yours and pinned ones",
+		Flags:  []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose registered keys"}},
+		Does:   "Lists the active keys of an agent. Without --instance it lists the private keys of this bus and the keys that you have pinned.",
 		Examples: `$ tutti keys list
 $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 		Exit: kit.ExitPlain,
@@ -154,7 +167,8 @@ $ tutti keys list --instance codex:api:3f2a9c01b7de`,
 	},
 	{
 		Name: "keys revoke", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Ends, Opts: kit.WithFlags(runKeysRevoke), Bus: true,
-		Short: "revoke a public key for good",
+		Result: changedKeys{},
+		Short:  "revoke a public key for good",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "whose"},
 			{Name: "public-key", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "the public key, as PEM"},
@@ -168,8 +182,9 @@ prove it with. Without one the key is only forgotten here, with what was answere
 	},
 	{
 		Name: "keys trust", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Agents, Opts: kit.WithFlags(runKeysTrust), Bus: true,
-		Short: "pin the key that an agent uses now",
-		Args:  "<instance>",
+		Result: pinnedKey{},
+		Short:  "pin the key that an agent uses now",
+		Args:   "<instance>",
 		Flags: []kit.Flag{
 			{Name: "yes", Kind: kit.Switch, Help: "do not ask"},
 			{Name: "forget", Kind: kit.Switch, Help: "remove the pin instead"},

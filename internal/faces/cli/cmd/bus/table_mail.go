@@ -1,6 +1,8 @@
 package bus
 
 import (
+	"encoding/json"
+
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -39,8 +41,9 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	},
 	{
 		Name: "inbox pop", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Messages, Opts: kit.WithFlags(runInboxPop), Bus: true,
-		Short: "take one message, and print it",
-		Args:  "<id>",
+		Result: json.RawMessage{},
+		Short:  "take one message, and print it",
+		Args:   "<id>",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose mailbox; under h2a it must be given"},
 			{Name: "envelope", Kind: kit.Text, Value: "id", Under: kit.H2A, Offer: kit.Messages, Help: "the id of the message"},
@@ -54,6 +57,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	fast.OutboxRow,
 	{
 		Name: "outbox put", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runOutboxPut), Bus: true,
+		Result:   copied{},
 		Short:    "store a copy of an envelope that was sent elsewhere",
 		Args:     "<json>|@<file>|-",
 		Flags:    []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose outbox; must be given"}, kit.EnvelopeFlag},
@@ -63,6 +67,7 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 	},
 	{
 		Name: "outbox read", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runOutboxRead), Bus: true,
+		Result:   []json.RawMessage{},
 		Short:    "print everything that was sent",
 		Flags:    []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose outbox; under h2a it must be given"}},
 		Does:     "Prints the copies of what was sent in the order of their ids. Under h2a: the envelopes as a JSON list.",

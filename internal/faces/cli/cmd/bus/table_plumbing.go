@@ -39,8 +39,9 @@ var PlumbingVerbs = []kit.Verb{
 	},
 	{
 		Name: "plumbing verify", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Opts: kit.WithFlags(runVerify),
-		Short: "check a signature over JSON",
-		Args:  "<json>|@<file>|-",
+		Result: verifiedSignature{},
+		Short:  "check a signature over JSON",
+		Args:   "<json>|@<file>|-",
 		Flags: []kit.Flag{
 			{Name: "key", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "the public key, as PEM"},
 			{Name: "signature", Kind: kit.Text, Value: "base64", Help: "the signature; without it those in the member signatures are tried"},
@@ -80,6 +81,7 @@ member signatures is left out of what was signed, and one of them has to fit.`,
 	},
 	{
 		Name: "plumbing rss", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Indifferent, Run: runRSS,
+		Result:   memoryPeak{},
 		Short:    "print how much memory this process has taken at most",
 		Does:     "Prints the high water mark of resident memory in bytes, read inside the process.",
 		Examples: "$ tutti plumbing rss",
@@ -87,6 +89,7 @@ member signatures is left out of what was signed, and one of them has to fit.`,
 	},
 	{
 		Name: "plumbing handover", Under: kit.Tutti, Group: kit.GroupPlumbing, Halt: kit.Indifferent, Run: runHandover,
+		Result:   handedOver{},
 		Short:    "let the full program answer",
 		Does:     "Is answered by tutti-full, to which tutti hands over, and prints its build. It shows that the hand-over works and what it costs.",
 		Examples: "$ tutti plumbing handover",

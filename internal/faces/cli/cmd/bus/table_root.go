@@ -7,9 +7,10 @@ import (
 var RootVerbs = []kit.Verb{
 	{
 		Name: "init", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, MaxArgs: 1, Offer: kit.Folders, Opts: kit.WithFlags(runInit), Bus: true,
-		Short: "make a bus",
-		Args:  "[<folder>]",
-		Flags: []kit.Flag{{Name: "force", Kind: kit.TrueSwitch, Help: "also where git keeps the folder under its control"}},
+		Result: initiated{},
+		Short:  "make a bus",
+		Args:   "[<folder>]",
+		Flags:  []kit.Flag{{Name: "force", Kind: kit.TrueSwitch, Help: "also where git keeps the folder under its control"}},
 		Does: `Makes the bus that verbs use here (--root, H2A_ROOT, the nearest accepted .h2a, ~/h2a-workspace/.h2a), or
 <folder>/.h2a if you name a folder. tutti accepts a bus that it makes, so verbs below that folder use it. An existing
 bus is left as it is. In a git repository the bus gets a .gitignore, so that its private keys are not committed.`,
@@ -23,7 +24,8 @@ $ tutti init .`,
 	},
 	{
 		Name: "root", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Run: runRoot,
-		Short: "show which bus verbs use here, and why",
+		Result: rootView{},
+		Short:  "show which bus verbs use here, and why",
 		Does: `Shows the bus that verbs use here, why, and which other buses are near. The first of these is used: --root, H2A_ROOT,
 the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-workspace/.h2a.`,
 		Wont:     "It makes nothing (tutti init does), and does not use a bus that came with a repository before you accept it.",
@@ -53,6 +55,7 @@ agents' mail.`,
 	},
 	{
 		Name: "root list", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Run: runRootList,
+		Result:   []acceptedRoot{},
 		Short:    "list the buses that you made or accepted",
 		Does:     "Lists the accepted buses, and says of each whether the folder is still the one that was accepted.",
 		Examples: "$ tutti root list",

@@ -12,7 +12,8 @@ var WatchVerbs = []kit.Verb{
 var TidyVerbs = []kit.Verb{
 	{
 		Name: "store tidy", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, Bus: true, Opts: kit.WithFlags(runStoreTidy),
-		Short: "compress old sent and archived messages, by month",
+		Result: tidied{},
+		Short:  "compress old sent and archived messages, by month",
 		Flags: []kit.Flag{
 			{Name: "older", Kind: kit.Text, Value: "age", Default: "90d", Help: "those that lie longer than this: 90d, 48h; at least a day"},
 			{Name: "dry-run", Kind: kit.Switch, Help: "say what would be done and do nothing"},

@@ -8,7 +8,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
@@ -78,7 +78,7 @@ func showTidied(c *kit.Call, opt *storeTidyOptions, done []filestore.Tidied, tra
 		size += t.Size
 	}
 	if c.JSON {
-		c.Emit(tidiedJSON(c, opt, done, trails, unfit, docs, size))
+		c.Result(tidiedOf(opt, done, trails, unfit, docs, size))
 		return
 	}
 	var rows [][]string
@@ -108,37 +108,49 @@ func showTidied(c *kit.Call, opt *storeTidyOptions, done []filestore.Tidied, tra
 	}
 }
 
-func tidiedJSON(c *kit.Call, opt *storeTidyOptions, done []filestore.Tidied, trails []mailbox.Shortened, unfit []string, docs int, size int64) []byte {
-	var files, shortened kit.List
-	for _, t := range trails {
-		var o canonjson.Object
-		o.Str("owner", t.Trail)
-		o.Int("lines", int64(t.Lines))
-		o.Int("bytes", t.Bytes)
-		shortened.Obj(&o)
+// A tidied is what was packed into archives, or would be.
+type tidied struct {
+	OK        bool             `json:"ok"`
+	DryRun    bool             `json:"dryRun"` // nothing was changed
+	Documents int              `json:"documents"`
+	Bytes     int64            `json:"bytes"`
+	Files     []tidiedFile     `json:"files"`
+	Trails    []shortenedTrail `json:"trails"`
+	Unfit     []string         `json:"unfit"` // files that are not valid, and were left
+}
+
+// A tidiedFile is one archive.
+type tidiedFile struct {
+	Kind      string `json:"kind"`
+	Owner     string `json:"owner"`
+	Month     string `json:"month"`
+	Documents int    `json:"documents"`
+	Bytes     int64  `json:"bytes"`
+	Packed    *int64 `json:"packed,omitempty"` // bytes in the archive; absent with --dry-run
+	File      string `json:"file"`
+}
+
+// A shortenedTrail is the trail of one mailbox.
+type shortenedTrail struct {
+	Owner string `json:"owner"`
+	Lines int    `json:"lines"`
+	Bytes int64  `json:"bytes"`
+}
+
+func tidiedOf(opt *storeTidyOptions, done []filestore.Tidied, trails []mailbox.Shortened, unfit []string, docs int, size int64) tidied {
+	dry := opt.DryRun
+	return tidied{
+		len(unfit) == 0, dry, docs, size,
+		render.Each(done, func(t filestore.Tidied) tidiedFile {
+			f := tidiedFile{Kind: t.Kind.String(), Owner: t.Owner, Month: t.Month, Documents: t.Docs, Bytes: t.Size, File: t.File}
+			if !dry {
+				f.Packed = &t.Packed
+			}
+			return f
+		}),
+		render.Each(trails, func(t mailbox.Shortened) shortenedTrail { return shortenedTrail{t.Trail, t.Lines, t.Bytes} }),
+		render.List(unfit),
 	}
-	for _, t := range done {
-		var o canonjson.Object
-		o.Str("kind", t.Kind.String())
-		o.Str("owner", t.Owner)
-		o.Str("month", t.Month)
-		o.Int("documents", int64(t.Docs))
-		o.Int("bytes", t.Size)
-		if !opt.DryRun {
-			o.Int("packed", t.Packed)
-		}
-		o.Str("file", t.File)
-		files.Obj(&o)
-	}
-	var o canonjson.Object
-	o.Bool("ok", len(unfit) == 0)
-	o.Bool("dryRun", opt.DryRun)
-	o.Int("documents", int64(docs))
-	o.Int("bytes", size)
-	o.Raw("files", files.Bytes())
-	o.Raw("trails", shortened.Bytes())
-	o.Strs("unfit", unfit)
-	return o.Bytes()
 }
 
 // kibibytes writes a size for people, rounded up.

@@ -93,7 +93,7 @@ func farewellFault(err error) error {
 
 func showFarewell(c *kit.Call, told []farewellJSON) {
 	if c.JSON {
-		c.Emit(kit.Marshal(told))
+		c.Result(told)
 		return
 	}
 	if len(told) == 0 {

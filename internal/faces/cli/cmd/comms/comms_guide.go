@@ -19,7 +19,7 @@ type guideJSON struct {
 // runCommsGuide prints how an agent works with another project.
 func runCommsGuide(_ context.Context, c *kit.Call) error {
 	if c.JSON {
-		c.Emit(kit.Marshal(guideJSON{guide}))
+		c.Result(guideJSON{guide})
 		return nil
 	}
 	for line := range strings.Lines(guide) {

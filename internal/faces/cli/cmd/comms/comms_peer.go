@@ -69,7 +69,7 @@ func removePeer(ctx context.Context, c *kit.Call) error {
 		return peerFault("comms peer remove", err)
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(r))
+		c.Result(r)
 		return nil
 	}
 	c.Line(kit.Clean(r.Machine + " is no longer in " + c.App.Shown(r.Path)))
@@ -136,7 +136,7 @@ func addPeer(ctx context.Context, c *kit.Call, opt *commsPeerOptions) error {
 		err = nil
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(r))
+		c.Result(r)
 	}
 	return err
 }

@@ -85,7 +85,7 @@ func runCommsPoll(ctx context.Context, c *kit.Call, opt *commsPollOptions) error
 	}
 	p.keep(path)
 	if c.JSON {
-		c.Emit(p.json())
+		c.Result(p.result())
 	} else {
 		p.show()
 	}

@@ -70,7 +70,7 @@ func talkOf(talk *overview.Conversation) *talkJSON {
 	}
 }
 
-func (p *poll) json() []byte {
+func (p *poll) result() pollJSON {
 	r := pollJSON{
 		Project: p.project.Name, Deferred: !p.until.IsZero(), Empty: p.state.Empty, Silence: p.silent(),
 		New: []newJSON{}, Open: []talkJSON{}, GaveUp: []endingJSON{},
@@ -100,5 +100,5 @@ func (p *poll) json() []byte {
 		seconds := int(protocol.PollCadence / time.Second)
 		r.Next = &seconds
 	}
-	return kit.Marshal(r)
+	return r
 }

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 )
@@ -68,13 +69,13 @@ func (s *pollState) write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, kit.Marshal(s), 0o600)
+	return atomicfile.WriteFile(path, render.JSON(s), 0o600)
 }
 
 // showHalted says what an agent does that meets the switch. The error that follows says why.
 func (p *poll) showHalted() {
 	if p.c.JSON {
-		p.c.Emit(kit.Marshal(pollHalted{Project: p.project.Name, Halted: true, Remark: protocol.HaltedRemark}))
+		p.c.Result(pollHalted{Project: p.project.Name, Halted: true, Remark: protocol.HaltedRemark})
 		return
 	}
 	p.c.Line(protocol.HaltedRemark)
@@ -85,7 +86,7 @@ func (p *poll) showHalted() {
 // showCleared says that the switch is off again, and that nothing follows from that yet.
 func (p *poll) showCleared() {
 	if p.c.JSON {
-		p.c.Emit(kit.Marshal(pollHalted{Project: p.project.Name, Cleared: true, Remark: protocol.ClearedRemark}))
+		p.c.Result(pollHalted{Project: p.project.Name, Cleared: true, Remark: protocol.ClearedRemark})
 		return
 	}
 	p.c.Line(protocol.ClearedRemark)

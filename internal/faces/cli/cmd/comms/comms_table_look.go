@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"tutti/internal/comms/watcher"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -54,8 +55,9 @@ $ cross-agent-watch --quiet --no-notify --once`,
 var ServiceVerbs = []kit.Verb{
 	{
 		Name: "service install", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Opts: kit.WithFlags(runServiceInstall),
-		Short: "let systemd run the watcher of mailboxes",
-		Flags: []kit.Flag{{Name: "no-start", Kind: kit.Switch, Help: "only write the units"}},
+		Result: watcher.Report{},
+		Short:  "let systemd run the watcher of mailboxes",
+		Flags:  []kit.Flag{{Name: "no-start", Kind: kit.Switch, Help: "only write the units"}},
 		Does: `Writes the user units cross-agent-watch.service and cross-agent-watch.path where they differ from what they should be, and
 starts the path unit, which starts the watcher once a mailbox exists. While the halt switch is on nothing is started.`,
 		Wont:     "It never replaces a unit that it did not write.",
@@ -65,6 +67,7 @@ starts the path unit, which starts the watcher once a mailbox exists. While the 
 	},
 	{
 		Name: "service remove", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Ends, Run: runServiceRemove,
+		Result:   watcher.Report{},
 		Short:    "stop the watcher and remove its units",
 		Does:     "Stops the path unit and the service, and removes the units that install wrote.",
 		Wont:     "Units that are not ours stay. The log stays.",
@@ -74,6 +77,7 @@ starts the path unit, which starts the watcher once a mailbox exists. While the 
 	},
 	{
 		Name: "service show", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Reads, Run: runServiceShow,
+		Result:   watcher.Report{},
 		Short:    "show the units of the watcher",
 		Does:     "Shows whether the units exist, whether they come from this release, and their state in systemd.",
 		Examples: "$ tutti service show",

@@ -2,6 +2,7 @@ package comms
 
 import (
 	"tutti/internal/comms/protocol"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -9,7 +10,8 @@ import (
 var MoreVerbs = []kit.Verb{
 	{
 		Name: "comms poll", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsPoll),
-		Short: "look for messages the way an agent that polls should",
+		Result: render.OneOf{pollJSON{}, pollHalted{}},
+		Short:  "look for messages the way an agent that polls should",
 		Flags: []kit.Flag{
 			fast.CommsProject,
 			{Name: "user-wrote", Kind: kit.Duration, Value: "time", Help: "how long ago your user last wrote to you: below a minute the look is put off"},
@@ -38,6 +40,7 @@ $ tutti comms poll --engage --json`,
 	},
 	{
 		Name: "comms guide", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Reads, Run: runCommsGuide, Apart: kit.ExitUsage,
+		Result:   guideJSON{},
 		Short:    "print what an agent has to know to work with another project",
 		Does:     "Prints one page for a model: the commands, what each type of message is for, and the rules.",
 		Wont:     "It looks at no mailbox.",
@@ -47,9 +50,10 @@ $ tutti comms poll --engage --json`,
 	},
 	{
 		Name: "comms farewell", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 1, Opts: kit.WithFlags(runCommsFarewell), Apart: kit.ExitPanic,
-		Short: "tell the other side of each open conversation that you pause",
-		Args:  "[<text>]",
-		Flags: []kit.Flag{fast.CommsProject, fast.CommsRetries},
+		Result: []farewellJSON{},
+		Short:  "tell the other side of each open conversation that you pause",
+		Args:   "[<text>]",
+		Flags:  []kit.Flag{fast.CommsProject, fast.CommsRetries},
 		Does: `Sends one progress message to each open conversation of the project, with the text, or "` + protocol.FarewellBody + `". While everything is
 halted the messages are kept, and "tutti comms retry --all" sends them after the halt.`,
 		Wont: "It ends no conversation, and writes to none that waits for the user.",

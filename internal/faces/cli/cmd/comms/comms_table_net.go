@@ -8,10 +8,11 @@ import (
 var NetVerbs = []kit.Verb{
 	{
 		Name: "comms trust", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MinArgs: 1, MaxArgs: 1, Apart: kit.ExitUsage, Offer: kit.Machines,
-		Opts:  kit.WithFlags(runCommsTrust),
-		Short: "get the key by which another machine signs, and trust it",
-		Args:  "<machine>",
-		Flags: []kit.Flag{{Name: "yes", Kind: kit.Switch, Help: "you have compared the fingerprint: do not ask"}},
+		Opts:   kit.WithFlags(runCommsTrust),
+		Result: trustJSON{},
+		Short:  "get the key by which another machine signs, and trust it",
+		Args:   "<machine>",
+		Flags:  []kit.Flag{{Name: "yes", Kind: kit.Switch, Help: "you have compared the fingerprint: do not ask"}},
 		Does: `Asks the machine by ssh for the public key by which it signs, shows its fingerprint, and puts it into your keyring when you say that
 it is the right one. From then on messages from that machine are verified. Each machine needs the key of the other: type it on both.`,
 		Wont: "It acts on your word alone: an agent is refused. It lets no key sign that signers.toml does not allow.",
@@ -22,8 +23,9 @@ $ tutti comms trust laptop --yes --json`,
 	},
 	{
 		Name: "comms peer", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 3, Opts: kit.WithFlags(runCommsPeer),
-		Short: "add or remove another machine that you reach by ssh",
-		Args:  "add|remove <name> [<user@host[:port]>]",
+		Result: peerJSON{},
+		Short:  "add or remove another machine that you reach by ssh",
+		Args:   "add|remove <name> [<user@host[:port]>]",
 		Flags: []kit.Flag{
 			{Name: "trust", Kind: kit.Switch, Help: "then get the key of the machine, as tutti comms trust does"},
 			{Name: "yes", Kind: kit.Switch, Help: "with --trust: you have compared the fingerprint: do not ask"},

@@ -36,7 +36,7 @@ func runCommsTrust(ctx context.Context, c *kit.Call, opt *commsTrustOptions) err
 	}
 	r, err := trustMachine(ctx, c, opt.Yes, o, c.Arg(0))
 	if err == nil && c.JSON {
-		c.Emit(kit.Marshal(r))
+		c.Result(r)
 	}
 	return err
 }

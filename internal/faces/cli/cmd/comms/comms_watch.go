@@ -157,7 +157,7 @@ func showService(c *kit.Call, r *watcher.Report) {
 		c.Warn("%s", kit.Clean(w))
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(r))
+		c.Result(r)
 		return
 	}
 	for _, path := range r.Changed {

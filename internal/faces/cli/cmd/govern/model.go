@@ -2,12 +2,13 @@ package govern
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strconv"
 	"strings"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/model"
 	"tutti/internal/governance/profile"
@@ -31,18 +32,13 @@ func modelRows() [][2]string {
 }
 
 func runModelList(_ context.Context, c *kit.Call) error {
-	var l kit.List
+	if c.JSON {
+		c.Result(render.Each(modelRows(), func(r [2]string) model.Word { return model.Word{Name: r[0], Is: r[1]} }))
+		return nil
+	}
 	rows := [][]string{{"NAME", "IS"}}
 	for _, r := range modelRows() {
 		rows = append(rows, r[:])
-		var o canonjson.Object
-		o.Str("name", r[0])
-		o.Str("is", r[1])
-		l.Obj(&o)
-	}
-	if c.JSON {
-		c.Emit(l.Bytes())
-		return nil
 	}
 	c.Rows(rows)
 	return nil
@@ -58,7 +54,7 @@ func runModelShow(_ context.Context, c *kit.Call) error {
 	case "invariants":
 		return showWords(c, "CODE", "ALWAYS HOLDS", model.Invariants)
 	case "form":
-		c.Emit(model.Form())
+		c.Result(json.RawMessage(model.Form()))
 		return nil
 	}
 	for i := range model.Library {
@@ -90,32 +86,30 @@ func gridWords() []model.Word {
 }
 
 func showWords(c *kit.Call, name, is string, words []model.Word) error {
-	var l kit.List
+	if c.JSON {
+		c.Result(words)
+		return nil
+	}
 	rows := [][]string{{name, is}}
 	for _, w := range words {
 		rows = append(rows, []string{w.Name, w.Is})
-		var o canonjson.Object
-		o.Str("name", w.Name)
-		o.Str("is", w.Is)
-		l.Obj(&o)
-	}
-	if c.JSON {
-		c.Emit(l.Bytes())
-		return nil
 	}
 	c.Facts(rows)
 	return nil
 }
 
+// A pattern is a way in which an organisation can be built.
+type pattern struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Is      string `json:"is"`
+	Ask     string `json:"ask"`     // what to ask about it
+	Nearest string `json:"nearest"` // the profile that is nearest
+}
+
 func showPattern(c *kit.Call, p *model.Pattern) error {
 	if c.JSON {
-		var o canonjson.Object
-		o.Str("id", p.ID)
-		o.Str("name", p.Name)
-		o.Str("is", p.Is)
-		o.Str("ask", p.Ask)
-		o.Str("nearest", p.Nearest)
-		c.Emit(o.End())
+		c.Result(pattern{p.ID, p.Name, p.Is, p.Ask, p.Nearest})
 		return nil
 	}
 	rows := [][]string{{"pattern", p.ID + ", " + p.Name}, {"is", p.Is}, {"ask", p.Ask}, {"nearest", p.Nearest}}
@@ -140,7 +134,7 @@ func runModelCheck(_ context.Context, c *kit.Call) error {
 		return profileFault(err)
 	}
 	if c.JSON {
-		c.Emit(r.JSON())
+		c.Result(r.View())
 	} else {
 		showChecked(c, r)
 	}

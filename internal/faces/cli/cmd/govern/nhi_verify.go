@@ -62,7 +62,7 @@ func runNHIVerify(ctx context.Context, c *kit.Call) error {
 	}
 	switch {
 	case c.JSON:
-		c.Emit(kit.Marshal(out))
+		c.Result(out)
 	case out.OK:
 		c.Line("valid: signed by " + kit.Clean(out.By) + " at " + kit.Clean(out.At) + " (" + out.Word + ")")
 	}

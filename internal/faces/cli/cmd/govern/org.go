@@ -2,6 +2,7 @@ package govern
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -143,7 +144,7 @@ func runOrgShow(_ context.Context, c *kit.Call) error {
 		var out canonjson.Object
 		o.Write(&out)
 		out.Raw("validation", render.JSON(verdictOf(codes)))
-		c.Emit(out.Bytes())
+		c.Result(json.RawMessage(out.Bytes()))
 		return nil
 	}
 	head := o.Scope

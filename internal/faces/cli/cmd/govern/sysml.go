@@ -38,7 +38,7 @@ func runSysMLVerify(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(r.JSON())
+		c.Result(r.View())
 	} else {
 		showVerified(c, &r)
 	}

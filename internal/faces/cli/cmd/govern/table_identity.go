@@ -1,15 +1,19 @@
 package govern
 
 import (
+	"encoding/json"
+
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/nhi"
 )
 
 // IdentityVerbs are about identities that are no person's.
 var IdentityVerbs = []kit.Verb{
 	{
 		Name: "subagent spawn", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Bus: true, Run: runSpawn,
-		Short: "give an agent a subagent with its own mailbox",
-		Args:  "<name>",
+		Result: spawned{},
+		Short:  "give an agent a subagent with its own mailbox",
+		Args:   "<name>",
 		Flags: []kit.Flag{
 			{Name: "parent", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "for whom it works: an agent, or a subagent"},
 			{Name: "capabilities", Kind: kit.Text, Value: "a,b", Help: "what it may do of what its parent may; without it all of that"},
@@ -22,7 +26,8 @@ parent's capabilities. An empty --capabilities= gives it none.`,
 	},
 	{
 		Name: "subagent register", Under: kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runSpawn,
-		Short: "give an agent a helper with a mailbox of its own",
+		Result: spawned{},
+		Short:  "give an agent a helper with a mailbox of its own",
 		Flags: []kit.Flag{
 			{Name: "parent", Kind: kit.Text, Value: "id", Help: "for whom it works"},
 			{Name: "name", Kind: kit.Text, Value: "name", Help: "its own name"},
@@ -34,6 +39,7 @@ parent's capabilities. An empty --capabilities= gives it none.`,
 	},
 	{
 		Name: "subagent list", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runSubagents,
+		Result:   []json.RawMessage{},
 		Short:    "list subagents, including revoked ones",
 		Flags:    []kit.Flag{{Name: "parent", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "only those below this one"}},
 		Does:     "Lists the subagents with their state, and what bounds them.",
@@ -42,7 +48,8 @@ parent's capabilities. An empty --capabilities= gives it none.`,
 	},
 	{
 		Name: "subagent route", Under: kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runRoute,
-		Short: "put an envelope into a box of a subagent",
+		Result: routed{},
+		Short:  "put an envelope into a box of a subagent",
 		Flags: []kit.Flag{
 			{Name: "to", Kind: kit.Text, Value: "id", Help: "the subagent"},
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Help: "the envelope"},
@@ -54,6 +61,7 @@ parent's capabilities. An empty --capabilities= gives it none.`,
 	},
 	{
 		Name: "subagent inbox", Under: kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runSubagentInbox,
+		Result:   []subagentMail{},
 		Short:    "list the mail of an agent's subagents",
 		Flags:    []kit.Flag{{Name: "parent", Kind: kit.Text, Value: "id", Help: "whose subagents"}},
 		Does:     "Lists the envelopes in the inbox of each subagent, revoked ones as well. Nothing is taken or marked.",
@@ -62,8 +70,9 @@ parent's capabilities. An empty --capabilities= gives it none.`,
 	},
 	{
 		Name: "subagent audit", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runSubagentAudit,
-		Short: "show the history of a subagent",
-		Args:  "[<id>]",
+		Result: []json.RawMessage{},
+		Short:  "show the history of a subagent",
+		Args:   "[<id>]",
 		Flags: []kit.Flag{
 			{Name: "id", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "the subagent"},
 			{Name: "parent", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "all below this one instead"},
@@ -74,8 +83,9 @@ parent's capabilities. An empty --capabilities= gives it none.`,
 	},
 	{
 		Name: "subagent revoke", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runSubagentRevoke,
-		Short: "revoke a subagent and all below it for good",
-		Args:  "[<id>]",
+		Result: revocation{},
+		Short:  "revoke a subagent and all below it for good",
+		Args:   "[<id>]",
 		Flags: []kit.Flag{
 			{Name: "id", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "the subagent"},
 			{Name: "reason", Kind: kit.Text, Value: "text", Help: "why, for the record"},
@@ -86,8 +96,9 @@ parent's capabilities. An empty --capabilities= gives it none.`,
 	},
 	{
 		Name: "nhi report", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runNHIReport,
-		Short: "report problems with identities and keys",
-		Flags: []kit.Flag{longLivedFlag},
+		Result: nhi.Report{},
+		Short:  "report problems with identities and keys",
+		Flags:  []kit.Flag{longLivedFlag},
 		Does: `Judges all agents and subagents by five of the OWASP top ten risks of non-human identities: left behind (1), without
 keys (4), unbounded (5), old keys (7), shared keys (9). The others leave no trace on a bus.`,
 		Examples: `$ tutti nhi report
@@ -97,6 +108,7 @@ $ tutti nhi report --long-lived-days 30 --json`,
 	},
 	{
 		Name: "nhi inventory", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: runNHIInventory,
+		Result:   nhi.Inventory{},
 		Short:    "list identities with their keys and subagents",
 		Flags:    []kit.Flag{longLivedFlag},
 		Does:     "Lists every agent with the fingerprints and ages of its keys, who shares them, its subagents, and whether it was offboarded.",
@@ -105,7 +117,8 @@ $ tutti nhi report --long-lived-days 30 --json`,
 	},
 	{
 		Name: "nhi attest", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Makes, Bus: true, Run: runNHIAttest,
-		Short: "sign the report",
+		Result: json.RawMessage{},
+		Short:  "sign the report",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"},
 			{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the one in the keyring", Offer: kit.Files, Help: "with which key"},
@@ -120,15 +133,17 @@ $ tutti nhi report --long-lived-days 30 --json`,
 	},
 	{
 		Name: "nhi verify", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Run: runNHIVerify,
-		Short: "verify a signed report", Args: "<file>|-",
+		Result: verified{},
+		Short:  "verify a signed report", Args: "<file>|-",
 		Does:     "Verifies the signature of an attestation that tutti nhi attest has printed, and by whose key it is: one that you have pinned, or a new one.",
 		Examples: "$ tutti nhi verify attestation.json",
 		Exit:     "0 valid; 1 wrong usage; 2 not valid, with the reason; 3 the file could not be read", See: "nhi attest, keys trust",
 	},
 	{
 		Name: "nhi offboard", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Ends, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runNHIOffboard,
-		Short: "take an agent out of service for good",
-		Args:  "[<instance>]",
+		Result: offboarded{},
+		Short:  "take an agent out of service for good",
+		Args:   "[<instance>]",
 		Flags: []kit.Flag{
 			{Name: "instance", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "who goes"},
 			{Name: "reason", Kind: kit.Text, Value: "text", Help: "why, for the record"},
@@ -144,8 +159,9 @@ refused, and mail in its name goes to quarantine. It may be repeated when it was
 	},
 	{
 		Name: "nhi export", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Agents, Bus: true, Run: runNHIExport,
-		Short: "print an agent's public keys as JSON Web Keys",
-		Args:  "[<instance>]",
+		Result: nhi.KeyBundle{},
+		Short:  "print an agent's public keys as JSON Web Keys",
+		Args:   "[<instance>]",
 		Flags: []kit.Flag{
 			{Name: "instance", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "whose"},
 			{Name: "trust-domain", Kind: kit.Text, Value: "domain", Help: "the trust domain of its SPIFFE ids"},

@@ -1,7 +1,12 @@
 package govern
 
 import (
+	"encoding/json"
+
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/org"
+	"tutti/internal/governance/sysml"
 )
 
 const (
@@ -14,9 +19,10 @@ var manifestFlag = kit.Flag{Name: "file", Kind: kit.Text, Value: "file", Default
 var OrgVerbs = []kit.Verb{
 	{
 		Name: "org validate", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runOrgValidate,
-		Short: "check the manifest of an organisation",
-		Args:  "[<file>]",
-		Flags: []kit.Flag{manifestFlag},
+		Result: orgVerdict{},
+		Short:  "check the manifest of an organisation",
+		Args:   "[<file>]",
+		Flags:  []kit.Flag{manifestFlag},
 		Does: `Reads a manifest, JSON or a small part of YAML, and names what is wrong: each line or place that cannot be read, or else what
 keeps it from being an organisation: no-principal, duplicate-instance, instance-empty, instance-no-scope, instance-bad-role,
 edge-unknown-instance. With --json: {ok, errors}.`,
@@ -27,6 +33,7 @@ $ tutti org validate team.yaml --json`,
 	},
 	{
 		Name: "org show", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runOrgShow,
+		Result:   render.OneOf{json.RawMessage{}, orgVerdict{}},
 		Short:    "print the manifest of an organisation as it is read",
 		Args:     "[<file>]",
 		Flags:    []kit.Flag{manifestFlag},
@@ -36,9 +43,10 @@ $ tutti org validate team.yaml --json`,
 	},
 	{
 		Name: "org diff", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runOrgDiff,
-		Short: "compare a manifest with who is registered",
-		Args:  "[<file>]",
-		Flags: []kit.Flag{manifestFlag},
+		Result: render.OneOf{org.DiffView{}, orgVerdict{}},
+		Short:  "compare a manifest with who is registered",
+		Args:   "[<file>]",
+		Flags:  []kit.Flag{manifestFlag},
 		Does: `Compares the roles and scopes that a manifest declares with those of the bus: of the registration, and granted. It names who is
 missing, who is registered and not declared, who lacks the role or a scope. With --json: {scope, matched, missing, undeclared,
 roleMismatch, scopeGaps, inSync}.`,
@@ -48,8 +56,9 @@ roleMismatch, scopeGaps, inSync}.`,
 	},
 	{
 		Name: "org provision", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runOrgProvision,
-		Short: "grant the members of a manifest what they lack",
-		Args:  "[<file>]",
+		Result: render.OneOf{org.ProvisioningView{}, orgVerdict{}},
+		Short:  "grant the members of a manifest what they lack",
+		Args:   "[<file>]",
 		Flags: []kit.Flag{
 			manifestFlag,
 			{Name: "by", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that grants; under h2a none without it"},
@@ -68,7 +77,8 @@ $ tutti org provision team.yaml --by human:ana`,
 	},
 	{
 		Name: "org withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Ends, Bus: true, Run: runOrgWithdraw,
-		Short: "take back what was granted to an agent",
+		Result: withdrawn{},
+		Short:  "take back what was granted to an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose grants"},
 			{Name: "role", Kind: kit.Text, Value: "role", Help: "only those of this role"},
@@ -98,7 +108,8 @@ $ tutti org render --format svg >org.svg`,
 	},
 	{
 		Name: "coach propose", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Run: runCoachPropose,
-		Short: "write the envelope that proposes a manifest",
+		Result: render.OneOf{json.RawMessage{}, orgVerdict{}},
+		Short:  "write the envelope that proposes a manifest",
 		Flags: []kit.Flag{
 			manifestFlag, coachAsFlag,
 			{Name: "role", Kind: kit.Text, Value: "role", Default: "CONDUCTOR", Help: "the role that proposes"},
@@ -113,7 +124,8 @@ $ tutti coach propose --as claude:lead:3f2a9c01b7de >proposal.json`,
 	},
 	{
 		Name: "coach ratify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runCoachRatify,
-		Short: "write and sign the envelope that ratifies a manifest",
+		Result: render.OneOf{json.RawMessage{}, orgVerdict{}},
+		Short:  "write and sign the envelope that ratifies a manifest",
 		Flags: []kit.Flag{
 			manifestFlag, coachAsFlag,
 			{Name: "private-key", Kind: kit.Text, Value: "file", Offer: kit.Files, Default: "the key that lies here", Help: "the key to sign with; under h2a it must be given"},
@@ -138,8 +150,9 @@ var (
 
 var SysMLVerbs = []kit.Verb{{
 	Name: "sysml verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MaxArgs: 1, Offer: kit.Files, Run: runSysMLVerify,
-	Short: "check what an envelope says about a SysML v2 model",
-	Args:  "<json>|@<file>|-",
+	Result: sysml.View{},
+	Short:  "check what an envelope says about a SysML v2 model",
+	Args:   "<json>|@<file>|-",
 	Flags: []kit.Flag{
 		kit.EnvelopeFlag,
 		{Name: "public-key", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "the key that must have signed, as PEM; must be given"},

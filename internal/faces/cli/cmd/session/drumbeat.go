@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/blocker"
 	"tutti/internal/governance/escalation"
@@ -32,6 +34,13 @@ func whole(c *kit.Call, flag *string, otherwise, least int) (int, error) {
 		return 0, kit.Usagef("--%s %s: want a whole number, at least %d", c.FlagName(flag), kit.Clean(text), least)
 	}
 	return n, nil
+}
+
+// A recordedStatus is what an agent says that it does.
+type recordedStatus struct {
+	OK         bool   `json:"ok"`
+	Instance   string `json:"instance"` // the agent
+	WorkStatus string `json:"workStatus"`
 }
 
 type drumRecordOptions struct {
@@ -71,11 +80,7 @@ func runDrumRecord(ctx context.Context, c *kit.Call, opt *drumRecordOptions) err
 		return err
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(e.Instance))
-		o.Str("workStatus", e.WorkStatus)
-		c.Emit(o.Bytes())
+		c.Result(recordedStatus{true, string(e.Instance), e.WorkStatus})
 		return nil
 	}
 	words := "recorded: " + kit.Name(e.Instance) + " " + e.WorkStatus
@@ -344,26 +349,10 @@ func isAre(n int) string {
 
 func sayReplay(c *kit.Call, r *watchdog.Replay) {
 	if c.JSON {
-		var steps kit.List
-		for i := range r.Steps {
-			steps.Raw(r.Steps[i].JSON())
-		}
-		var o canonjson.Object
-		o.Str("from", r.From.UTC().Format(kit.JSONTime))
-		o.Str("to", r.To.UTC().Format(kit.JSONTime))
-		o.Int("agents", int64(r.Agents))
-		o.Int("stops", int64(r.Stops))
-		o.Raw("steps", steps.Bytes())
-		o.Within("would", func(o *canonjson.Object) {
-			o.Int("relanced", int64(r.Asked))
-			o.Int("escalated", int64(r.Raised))
-			o.Int("wentOn", int64(r.Ended))
+		c.Result(simulated{
+			r.From.UTC().Format(kit.JSONTime), r.To.UTC().Format(kit.JSONTime), r.Agents, r.Stops,
+			render.Each(r.Steps, func(s watchdog.Step) json.RawMessage { return s.JSON() }), wouldHave{r.Asked, r.Raised, r.Ended}, hasBeen{r.WasAsked, r.WasRaised},
 		})
-		o.Within("was", func(o *canonjson.Object) {
-			o.Int("relanced", int64(r.WasAsked))
-			o.Int("escalated", int64(r.WasRaised))
-		})
-		c.Emit(o.Bytes())
 		return
 	}
 	var rows [][]string
@@ -376,4 +365,28 @@ func sayReplay(c *kit.Call, r *watchdog.Replay) {
 		r.From.Local().Format(time.DateTime), r.To.Local().Format(time.DateTime)))
 	c.Line(fmt.Sprintf("asked %s (it was %d), escalated %s (it was %d), gone on by themselves %s",
 		times(r.Asked), r.WasAsked, times(r.Raised), r.WasRaised, times(r.Ended)))
+}
+
+// A simulated is what the watchdog would have done.
+type simulated struct {
+	From   string            `json:"from"`
+	To     string            `json:"to"`
+	Agents int               `json:"agents"`
+	Stops  int               `json:"stops"` // how often an agent stopped
+	Steps  []json.RawMessage `json:"steps"` // what would have been done, in order
+	Would  wouldHave         `json:"would"`
+	Was    hasBeen           `json:"was"`
+}
+
+// A wouldHave counts what would have been done.
+type wouldHave struct {
+	Relanced  int `json:"relanced"`
+	Escalated int `json:"escalated"`
+	WentOn    int `json:"wentOn"` // agents that went on by themselves
+}
+
+// A hasBeen counts what was done.
+type hasBeen struct {
+	Relanced  int `json:"relanced"`
+	Escalated int `json:"escalated"`
 }

@@ -13,7 +13,6 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/registry"
 	"tutti/internal/store"
@@ -201,13 +200,7 @@ func sayDrum(c *kit.Call, opt *drumWatchOptions, w *app.World, o *watchdog.Optio
 		}
 	}
 	if c.JSON && c.Under == kit.Tutti {
-		var j canonjson.Object
-		j.Str("event", "watching")
-		j.Str("root", w.Root.Path)
-		j.Int("intervalMs", set.Interval.Milliseconds())
-		j.Str("relauncher", way)
-		j.Str("decider", decider)
-		c.EmitLine(j.Bytes())
+		c.ResultLine(beatStart{"watching", w.Root.Path, set.Interval.Milliseconds(), way, decider})
 		return
 	}
 	root := w.Root.Path
@@ -217,21 +210,31 @@ func sayDrum(c *kit.Call, opt *drumWatchOptions, w *app.World, o *watchdog.Optio
 	c.Line(fmt.Sprintf("drumbeat: root %s, every %s, relauncher %s, decider %s", kit.Clean(root), set.Interval, way, kit.Clean(decider)))
 }
 
+// A beatEvent is what the watchdog did, one a line.
+type beatEvent struct {
+	Event        string `json:"event"`
+	At           string `json:"at"`
+	Instance     string `json:"instance,omitempty"` // the agent
+	RelanceCount int    `json:"relanceCount"`       // how often the agent was asked
+	Text         string `json:"text"`
+}
+
 func sayBeat(c *kit.Call, e *watchdog.Event) {
 	switch {
 	case c.JSON && c.Under == kit.Tutti:
-		var o canonjson.Object
-		o.Str("event", e.Kind)
-		o.Str("at", e.At.UTC().Format(kit.JSONTime))
-		o.Opt("instance", string(e.Instance))
-		o.Int("relanceCount", int64(e.Count))
-		o.Str("text", kit.Clean(e.Text))
-		c.EmitLine(o.Bytes())
+		c.ResultLine(beatEvent{e.Kind, e.At.UTC().Format(kit.JSONTime), string(e.Instance), e.Count, kit.Clean(e.Text)})
 	case e.Fault:
 		c.Warn("%s", kit.Clean(e.Text))
 	default:
 		c.Line(e.At.Local().Format(time.TimeOnly) + " " + kit.Clean(e.Text))
 	}
+}
+
+// A relanced is what was done at the requests of agents to be asked.
+type relanced struct {
+	OK       bool               `json:"ok"`
+	Relanced []address.Instance `json:"relanced"` // agents that were asked
+	Skipped  []watchdog.Skip    `json:"skipped"`  // requests that were not followed
 }
 
 type drumInboxOptions struct {
@@ -276,11 +279,7 @@ func runDrumInbox(ctx context.Context, c *kit.Call, opt *drumInboxOptions) error
 			owners = append(owners, e.Instance)
 		}
 	}
-	said := struct {
-		OK       bool               `json:"ok"`
-		Relanced []address.Instance `json:"relanced"`
-		Skipped  []watchdog.Skip    `json:"skipped"`
-	}{true, []address.Instance{}, []watchdog.Skip{}}
+	said := relanced{true, []address.Instance{}, []watchdog.Skip{}}
 	if o.Relaunch != nil {
 		d := watchdog.New(o)
 		err = d.Hold(ctx, w.Store, watchdog.Holder("tutti drumbeat relance-inbox"), func(ctx context.Context) error {
@@ -300,9 +299,18 @@ func runDrumInbox(ctx context.Context, c *kit.Call, opt *drumInboxOptions) error
 		c.Remark("with --relauncher logging no agent is asked, and no mail is touched; --relauncher auto follows requests")
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(said))
+		c.Result(said)
 		return nil
 	}
 	c.Line(fmt.Sprintf("asked to go on by mail: %d; not followed: %d", len(said.Relanced), len(said.Skipped)))
 	return nil
+}
+
+// A beatStart is the first line of drumbeat watch.
+type beatStart struct {
+	Event      string `json:"event"` // watching
+	Root       string `json:"root"`  // the bus
+	IntervalMs int64  `json:"intervalMs"`
+	Relauncher string `json:"relauncher"`
+	Decider    string `json:"decider"`
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"slices"
@@ -35,7 +36,7 @@ func runJobClaim(ctx context.Context, c *kit.Call, b *job.Book, opt *jobClaimOpt
 		}
 	}
 	if c.JSON {
-		c.Emit(canonjson.Set(jobJSON(c, b, j), "brief", canonjson.AppendString(nil, b.Printed(j))))
+		c.Result(json.RawMessage(canonjson.Set(jobJSON(c, b, j), "brief", canonjson.AppendString(nil, b.Printed(j)))))
 		return nil
 	}
 	c.Printf("%s", kit.CleanBlock(b.Printed(j)))
@@ -80,7 +81,7 @@ func runJobPublish(ctx context.Context, c *kit.Call, b *job.Book, opt *jobPublis
 	}
 	tellBroker(ctx, c, b, j, p)
 	if c.JSON {
-		c.Emit(e.Raw)
+		c.Result(json.RawMessage(e.Raw))
 		return nil
 	}
 	c.Printf("job %s: %s, event %d\n", j.ID, e.Kind, e.Seq)
@@ -159,7 +160,7 @@ func judgeJob(ctx context.Context, c *kit.Call, b *job.Book, v job.Verdict, why 
 func sayJob(c *kit.Call, b *job.Book, j *job.Job, word string, again bool) error {
 	switch {
 	case c.JSON:
-		c.Emit(jobJSON(c, b, j))
+		c.Result(jobJSON(c, b, j))
 	case again:
 		c.Printf("job %s: was %s already\n", j.ID, word)
 	default:

@@ -120,7 +120,7 @@ func showJob(c *kit.Call, b *job.Book, id string) error {
 		return err
 	}
 	if c.JSON {
-		c.Emit(jobJSON(c, b, j))
+		c.Result(jobJSON(c, b, j))
 		return nil
 	}
 	now := time.Now()
@@ -192,19 +192,19 @@ func listLogs(c *kit.Call, b *job.Book) error {
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	var ids kit.List
+	ids := []string{}
 	for _, f := range found {
 		if !f.IsDir() || job.CheckID(f.Name()) != nil {
 			continue
 		}
 		if c.JSON {
-			ids.Str(f.Name())
+			ids = append(ids, f.Name())
 			continue
 		}
 		c.Line(f.Name() + "  " + kit.Clean(b.Audit(f.Name())))
 	}
 	if c.JSON {
-		c.Emit(ids.Bytes())
+		c.Result(ids)
 	}
 	return nil
 }

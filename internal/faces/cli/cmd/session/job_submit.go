@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 )
@@ -145,7 +147,7 @@ func sayNewJob(c *kit.Call, wait bool, b *job.Book, j *job.Job) {
 	case c.JSON && wait: // lines follow
 		c.Line(string(jobJSON(c, b, j)))
 	case c.JSON:
-		c.Emit(jobJSON(c, b, j))
+		c.Result(jobJSON(c, b, j))
 	default:
 		where := "waits until an agent takes it: tutti job claim"
 		if j.Status != job.StatusPending {
@@ -156,17 +158,20 @@ func sayNewJob(c *kit.Call, wait bool, b *job.Book, j *job.Job) {
 	}
 }
 
+// A jobDue is when a job runs out.
+type jobDue struct {
+	At string `json:"at"`
+	Of string `json:"of"` // which limit
+}
+
 // jobJSON is a job without its key.
-func jobJSON(c *kit.Call, b *job.Book, j *job.Job) []byte {
+func jobJSON(c *kit.Call, b *job.Book, j *job.Job) json.RawMessage {
 	raw := canonjson.Set(j.Public(), "audit", canonjson.AppendString(nil, b.Audit(j.ID)))
 	if b.Stranger(j) {
 		raw = canonjson.Set(raw, "stranger", []byte("true"))
 	}
 	if at, which, ok := j.Due(); ok {
-		var o canonjson.Object
-		o.Str("at", at.UTC().Format(kit.JSONTime))
-		o.Str("of", which)
-		raw = canonjson.Set(raw, "due", o.Bytes())
+		raw = canonjson.Set(raw, "due", render.JSON(jobDue{at.UTC().Format(kit.JSONTime), which}))
 	}
 	return canonjson.Compact(raw)
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"
@@ -115,7 +114,7 @@ func sessionSend(ctx context.Context, c *kit.Call, s *sessions, opt *sessionSend
 		}
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(found))
+		c.Result(found)
 	}
 	return errors.Join(errs...)
 }
@@ -181,7 +180,7 @@ func sessionRemove(ctx context.Context, c *kit.Call, s *sessions, opt *sessionRe
 		c.Facts(facts)
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(found))
+		c.Result(found)
 	}
 	return errors.Join(failed...)
 }
@@ -225,7 +224,7 @@ func sessionRename(ctx context.Context, c *kit.Call, s *sessions, opt *sessionRe
 		return err
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(changed{Name: to, OK: true, Former: name}))
+		c.Result(changed{Name: to, OK: true, Former: name})
 		return nil
 	}
 	c.Line(kit.Clean(name) + " is now " + kit.Clean(to))
@@ -299,7 +298,9 @@ func sessionFork(ctx context.Context, c *kit.Call, s *sessions, opt *sessionFork
 	}
 	return s.begun(&done.Row, done.Screen, err, func() {
 		if c.JSON {
-			c.Emit(canonjson.Set(createdJSON(done, err == nil), "forked_from", canonjson.AppendString(nil, name)))
+			v := createdOf(done, err == nil)
+			v.Forked = name
+			c.Result(v)
 		} else {
 			s.sayCreated(done, err)
 		}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/app/full"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/job"
@@ -98,11 +99,11 @@ func sessionCreate(ctx context.Context, c *kit.Call, s *sessions, opt *sessionCr
 		}
 	}
 	if c.JSON {
-		raw := createdJSON(done, err == nil)
+		v := createdOf(done, err == nil)
 		if work != nil {
-			raw = canonjson.Set(raw, "job", jobJSON(c, book, work))
+			v.Job = jobJSON(c, book, work)
 		}
-		c.Emit(raw)
+		c.Result(v)
 	} else {
 		s.sayCreated(done, err)
 		if work != nil {
@@ -227,19 +228,25 @@ func (s *sessions) sayUnready(r *registry.Row) {
 	}
 }
 
-func createdJSON(done *lifecycle.Created, ok bool) []byte {
-	var o canonjson.Object
-	o.Bool("ok", ok)
-	o.Str("name", done.Row.Name)
-	o.Raw("session", done.Row.JSON())
-	o.Strs("looks", done.Looks)
-	o.Opt("dialog", done.Dialog)
-	o.Bool("prompted", done.Prompted)
-	o.Opt("formerConversation", done.Former)
-	o.Opt("worktree", done.Worktree)
-	if len(done.Skips) > 0 {
-		o.Strs("skips", done.Skips)
+func createdOf(done *lifecycle.Created, ok bool) created {
+	return created{
+		OK: ok, Name: done.Row.Name, Session: done.Row.JSON(), Looks: render.List(done.Looks), Dialog: done.Dialog, Prompted: done.Prompted,
+		Former: done.Former, Worktree: done.Worktree, Skips: done.Skips, Screen: done.Screen,
 	}
-	o.Opt("screen", done.Screen)
-	return o.Bytes()
+}
+
+// A created is a session that was begun.
+type created struct {
+	OK       bool            `json:"ok"`
+	Name     string          `json:"name"`
+	Session  json.RawMessage `json:"session"`          // its row in the registry
+	Looks    []string        `json:"looks"`            // what was looked at before it was begun
+	Dialog   string          `json:"dialog,omitempty"` // what its agent CLI asks
+	Prompted bool            `json:"prompted"`         // the prompt was typed
+	Former   string          `json:"formerConversation,omitempty"`
+	Worktree string          `json:"worktree,omitempty"`
+	Skips    []string        `json:"skips,omitempty"` // what its agent CLI does without asking
+	Screen   string          `json:"screen,omitempty"`
+	Job      json.RawMessage `json:"job,omitempty"`         // of session create with a task
+	Forked   string          `json:"forked_from,omitempty"` // of session fork
 }

@@ -86,7 +86,7 @@ func sessionExplain(ctx context.Context, c *kit.Call, s *sessions, opt *sessionE
 	}
 	v.hooks(c, f.Process)
 	if c.JSON {
-		c.Emit(kit.Marshal(v))
+		c.Result(v)
 		return nil
 	}
 	v.show(c)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/setup"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
@@ -45,7 +46,7 @@ func sessionList(ctx context.Context, c *kit.Call, s *sessions, opt *sessionList
 	if c.JSON {
 		rows := c.Array()
 		for i := range all {
-			if err := rows.Add(kit.Marshal(&all[i])); err != nil {
+			if err := rows.Add(render.JSON(&all[i])); err != nil {
 				return err
 			}
 		}

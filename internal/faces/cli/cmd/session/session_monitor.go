@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/monitor"
@@ -15,7 +14,8 @@ import (
 
 var MonitorVerbs = []kit.Verb{{
 	Name: "session monitor", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, Opts: onSessions(sessionMonitor),
-	Short: "keep the session registry up to date",
+	Result: drift{},
+	Short:  "keep the session registry up to date",
 	Flags: []kit.Flag{
 		registryFlag,
 		{Name: "once", Kind: kit.Switch, Help: "look once and end"},
@@ -109,18 +109,12 @@ func sessionMonitor(ctx context.Context, c *kit.Call, s *sessions, opt *sessionM
 // difference says what was found and what is done about it.
 func difference(c *kit.Call, opt *sessionMonitorOptions, d *monitor.Difference) {
 	if c.JSON || opt.EmitDiff {
-		var o canonjson.Object
-		o.Str("at", d.At.UTC().Format(kit.JSONTime))
-		o.Str("class", d.Class)
-		o.Opt("name", d.Session)
-		o.Opt("tmux_server", d.Server)
-		o.Str("found", d.Found)
-		o.Opt("action", d.Does)
-		o.Bool("done", d.Done)
+		v := drift{At: d.At.UTC().Format(kit.JSONTime), Class: d.Class, Name: d.Session, Server: d.Server, Found: d.Found, Action: d.Does, Done: d.Done}
 		if d.Err != nil {
-			o.Str("error", d.Err.Error())
+			text := d.Err.Error()
+			v.Error = &text
 		}
-		c.EmitLine(o.Bytes())
+		c.ResultLine(v)
 		return
 	}
 	line := d.At.Local().Format(time.TimeOnly) + " " + kit.Clean(d.Session) + ": " + kit.Clean(d.Found)
@@ -202,4 +196,16 @@ func followInto(ctx context.Context, b *job.Book, relay *jobRelay, busy func(), 
 		}
 	})
 	return func() { cancel(); ends.Wait() }
+}
+
+// A drift is a change of a session, one a line.
+type drift struct {
+	At     string  `json:"at"`
+	Class  string  `json:"class"`
+	Name   string  `json:"name,omitempty"`
+	Server string  `json:"tmux_server,omitempty"`
+	Found  string  `json:"found"`
+	Action string  `json:"action,omitempty"` // what is done about it
+	Done   bool    `json:"done"`
+	Error  *string `json:"error,omitempty"`
 }

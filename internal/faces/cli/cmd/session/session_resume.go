@@ -2,12 +2,13 @@ package session
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
@@ -70,7 +71,7 @@ func (s *sessions) resumed(done *lifecycle.Resumed, err error) error {
 	}
 	return s.begun(&done.Row, done.Screen, err, func() {
 		if s.c.JSON {
-			s.c.Emit(resumedJSON(done, err))
+			s.c.Result(resumedOf(done, err))
 		} else {
 			s.sayResumed(done, err)
 		}
@@ -134,10 +135,10 @@ func (s *sessions) resumeAll(ctx context.Context, m *lifecycle.Manager, q lifecy
 		return err
 	}
 	c := s.c
-	var l kit.List
+	l := []resumed{}
 	for _, done := range all {
 		if c.JSON {
-			l.Raw(resumedJSON(done, done.Err))
+			l = append(l, resumedOf(done, done.Err))
 			err = errors.Join(err, done.Err)
 			continue
 		}
@@ -155,7 +156,7 @@ func (s *sessions) resumeAll(ctx context.Context, m *lifecycle.Manager, q lifecy
 	}
 	switch {
 	case c.JSON:
-		c.Emit(l.Bytes())
+		c.Result(l)
 	case len(all) == 0:
 		c.Remark("no session was cut off")
 	}
@@ -184,42 +185,53 @@ func (s *sessions) sayResumed(done *lifecycle.Resumed, err error) {
 	}
 }
 
-func resumedJSON(done *lifecycle.Resumed, err error) []byte {
-	var o canonjson.Object
-	o.Bool("ok", err == nil && done.Left == nil)
-	o.Str("name", done.Name)
+func resumedOf(done *lifecycle.Resumed, err error) resumed {
+	v := resumed{
+		OK: err == nil && done.Left == nil, Name: done.Name, Running: done.Running, Anew: done.Anew, Found: done.Found, Looks: done.Looks,
+		Dialog: done.Dialog, Prompted: done.Prompted, Screen: done.Screen,
+	}
 	if err != nil {
-		o.Str("error", err.Error())
+		text := err.Error()
+		v.Error = &text
 	}
 	if done.Left != nil {
-		o.Str("left", done.Left.Text)
+		v.Left = &done.Left.Text
 	}
-	o.Bool("running", done.Running)
-	o.Bool("anew", done.Anew)
-	o.Opt("found", done.Found)
 	if len(done.Row.Status) > 0 {
-		o.Raw("session", done.Row.JSON())
+		v.Session = done.Row.JSON()
 	}
-	if len(done.Candidates) > 0 {
-		var l kit.List
-		for _, one := range done.Candidates {
-			var k canonjson.Object
-			k.Str("id", one.ID)
-			if !one.Began.IsZero() {
-				k.Str("began", one.Began.UTC().Format("2006-01-02T15:04:05Z"))
-			}
-			if !one.Changed.IsZero() {
-				k.Str("changed", one.Changed.UTC().Format("2006-01-02T15:04:05Z"))
-			}
-			l.Raw(k.Bytes())
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
 		}
-		o.Raw("candidates", l.Bytes())
+		return t.UTC().Format("2006-01-02T15:04:05Z")
 	}
-	if len(done.Looks) > 0 {
-		o.Strs("looks", done.Looks)
+	for _, one := range done.Candidates {
+		v.Candidates = append(v.Candidates, candidate{one.ID, at(one.Began), at(one.Changed)})
 	}
-	o.Opt("dialog", done.Dialog)
-	o.Bool("prompted", done.Prompted)
-	o.Opt("screen", done.Screen)
-	return o.Bytes()
+	return v
+}
+
+// A resumed is what became of a session that was to be resumed.
+type resumed struct {
+	OK         bool            `json:"ok"`
+	Name       string          `json:"name"`
+	Error      *string         `json:"error,omitempty"`
+	Left       *string         `json:"left,omitempty"` // why it was left out
+	Running    bool            `json:"running"`        // it ran already
+	Anew       bool            `json:"anew"`           // with a new conversation
+	Found      string          `json:"found,omitempty"`
+	Session    json.RawMessage `json:"session,omitempty"`    // its row in the registry
+	Candidates []candidate     `json:"candidates,omitempty"` // conversations that it could be
+	Looks      []string        `json:"looks,omitempty"`      // where conversations were looked for
+	Dialog     string          `json:"dialog,omitempty"`     // what its agent CLI asks
+	Prompted   bool            `json:"prompted"`             // the prompt was typed
+	Screen     string          `json:"screen,omitempty"`     // what it showed last
+}
+
+// A candidate is a conversation that a session could be.
+type candidate struct {
+	ID      string `json:"id"`
+	Began   string `json:"began,omitempty"`
+	Changed string `json:"changed,omitempty"`
 }

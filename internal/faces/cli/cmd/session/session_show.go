@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/observe"
@@ -19,6 +19,14 @@ type sessionCaptureOptions struct {
 	inFolder
 	Session string
 	Lines   int
+}
+
+// A captured is what a session shows.
+type captured struct {
+	Name  string   `json:"name"`
+	Found string   `json:"found"` // its state in tmux
+	Kept  bool     `json:"kept"`  // it is gone; this is what it showed last
+	Lines []string `json:"lines"`
 }
 
 // sessionCapture prints what a session shows.
@@ -32,12 +40,7 @@ func sessionCapture(ctx context.Context, c *kit.Call, s *sessions, opt *sessionC
 		return err
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Str("name", r.Name)
-		o.Str("found", p.Sight.State.String())
-		o.Bool("kept", p.Kept)
-		o.Strs("lines", p.Lines)
-		c.Emit(o.Bytes())
+		c.Result(captured{r.Name, p.Sight.State.String(), p.Kept, render.List(p.Lines)})
 		return nil
 	}
 	if p.Kept {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/platform/truepath"
@@ -76,11 +75,11 @@ func sessionStatus(ctx context.Context, c *kit.Call, s *sessions, opt *sessionSt
 		answer = s.lastAnswer(&rep.Sessions[0])
 	}
 	if c.JSON {
-		raw := s.reportJSON(rep, parts, from)
+		v := s.report(rep, parts, from)
 		if name != "" {
-			raw = canonjson.Set(raw, "last_answer", canonjson.AppendString(nil, answer))
+			v.Answer = &answer
 		}
-		c.Emit(raw)
+		c.Result(v)
 		return nil
 	}
 	s.sayReport(rep, parts)

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/monitor"
@@ -12,156 +12,193 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// reportJSON is a report for programs.
-func (s *sessions) reportJSON(rep *observe.Report, parts []Part, from []*Part) []byte {
-	var o canonjson.Object
-	o.Int("schema_version", 1)
-	o.Str("generated_at", rep.At.UTC().Format(kit.JSONTime))
+// A sessionReport is what has become of sessions.
+type sessionReport struct {
+	Schema     int               `json:"schema_version"` // 1
+	At         string            `json:"generated_at"`
+	Version    *string           `json:"tmux_version"` // null: no tmux server answered
+	Registry   string            `json:"registry"`
+	Sessions   []sessionView     `json:"sessions"`
+	Servers    []serverView      `json:"servers"`               // tmux servers
+	Problems   []registryProblem `json:"problems"`              // lines of the registry that cannot be used
+	Background []backgroundAgent `json:"background"`            // agent CLIs that run without a terminal
+	Monitor    *monitorView      `json:"monitor"`               // null: no monitor runs
+	Answer     *string           `json:"last_answer,omitempty"` // of one session
+}
+
+// A serverView is a tmux server.
+type serverView struct {
+	Name     string  `json:"name"`
+	Answered bool    `json:"answered"`
+	PID      *int    `json:"pid,omitempty"`    // of one that answered
+	Absent   *bool   `json:"absent,omitempty"` // of one that did not: it does not run
+	Error    *string `json:"error,omitempty"`
+}
+
+// A registryProblem is a row that cannot be used.
+type registryProblem struct {
+	Name     string `json:"name,omitempty"`
+	Line     int    `json:"line"`
+	Reason   string `json:"reason"`
+	Unusable bool   `json:"unusable"`
+	Registry string `json:"registry"`
+}
+
+// A backgroundAgent is an agent CLI that runs without a terminal.
+type backgroundAgent struct {
+	Agent string `json:"agent"`
+	PID   int    `json:"pid"`
+}
+
+// A monitorView is the monitor of a registry.
+type monitorView struct {
+	PID   int    `json:"pid"`
+	Alive bool   `json:"alive"`
+	At    string `json:"at"`          // of its last look
+	Age   int64  `json:"age_seconds"` // since then
+}
+
+// A sessionView is one session.
+type sessionView struct {
+	Name     string    `json:"name"`
+	Machine  string    `json:"machine"`
+	Kind     string    `json:"kind"` // tmux
+	AsOf     string    `json:"as_of"`
+	Registry string    `json:"registry,omitempty"`
+	Server   string    `json:"tmux_server"`
+	TmuxName string    `json:"tmux_name,omitempty"`
+	Status   *string   `json:"status"`     // as registered; null: it is not registered
+	Found    string    `json:"found"`      // what it is in tmux
+	Alive    bool      `json:"tmux_alive"` // there is a session of that name
+	Drift    string    `json:"drift"`      // how the two differ; - where they do not
+	Agent    string    `json:"agent,omitempty"`
+	Activity string    `json:"state,omitempty"`      // idle, working, waiting, limited, ended
+	From     *string   `json:"state_from,omitempty"` // what that was read from
+	Guess    *bool     `json:"state_guess,omitempty"`
+	Since    string    `json:"state_since,omitempty"`
+	Asks     string    `json:"asks,omitempty"` // what it asks
+	Note     string    `json:"note,omitempty"`
+	Pane     *paneView `json:"pane,omitempty"`
+	PID      int       `json:"pid,omitempty"` // of the agent CLI
+	*rowView
+	Seen    string   `json:"conversation_seen,omitempty"`
+	Skips   []string `json:"skips"` // what its agent CLI does without asking
+	Remarks []string `json:"remarks"`
+	Error   *string  `json:"error,omitempty"`
+}
+
+// A paneView is the pane of a session.
+type paneView struct {
+	ID       string `json:"id"`
+	PID      int    `json:"pid"`
+	Command  string `json:"cmd"`
+	Cwd      string `json:"cwd"`
+	Dead     bool   `json:"dead"`
+	Status   *int   `json:"status,omitempty"` // exit status of a dead one
+	Signal   *int   `json:"signal,omitempty"`
+	Attached int    `json:"attached"` // terminals that show it
+}
+
+// A rowView is what the registry says of a session.
+type rowView struct {
+	Cwd          string      `json:"cwd"`
+	Conversation string      `json:"conversation,omitempty"`
+	OnDisk       *bool       `json:"conversation_on_disk,omitempty"`
+	Instance     string      `json:"instance,omitempty"`
+	Job          string      `json:"job,omitempty"`
+	JobState     string      `json:"job_state,omitempty"`
+	Role         string      `json:"role,omitempty"`
+	Intent       *intentView `json:"intent,omitempty"`
+}
+
+// An intentView is a change of a session that is under way, or was cut off.
+type intentView struct {
+	Verb     string `json:"verb"`
+	Step     string `json:"step,omitempty"`
+	UnderWay bool   `json:"under_way"`
+}
+
+// report is what has become of sessions, for programs.
+func (s *sessions) report(rep *observe.Report, parts []Part, from []*Part) sessionReport {
+	v := sessionReport{
+		Schema: 1, At: rep.At.UTC().Format(kit.JSONTime), Registry: s.Path, Sessions: []sessionView{}, Servers: []serverView{},
+		Problems: []registryProblem{}, Background: []backgroundAgent{},
+	}
 	version := ""
-	var servers, all, bad, behind kit.List
 	for _, served := range rep.View.All() {
-		var one canonjson.Object
-		one.Str("name", served.Name)
-		switch {
-		case served.Err == nil:
+		one := serverView{Name: served.Name, Answered: served.Err == nil}
+		if served.Err == nil {
 			version = cmp.Or(served.Panes.Version, version)
-			one.Bool("answered", true)
-			one.Int("pid", int64(served.Panes.PID))
-		default:
-			one.Bool("answered", false)
-			one.Bool("absent", served.Absent())
-			one.Str("error", served.Err.Error())
+			one.PID = &served.Panes.PID
+		} else {
+			absent, text := served.Absent(), served.Err.Error()
+			one.Absent, one.Error = &absent, &text
 		}
-		servers.Obj(&one)
+		v.Servers = append(v.Servers, one)
 	}
-	if version != "" {
-		o.Str("tmux_version", version)
-	} else {
-		o.Null("tmux_version")
-	}
-	o.Str("registry", s.Path)
+	v.Version = render.OrNull(version)
 	for i := range rep.Sessions {
 		reg := ""
 		if i < len(from) {
 			reg = from[i].Path
 		}
-		all.Raw(foundJSON(&rep.Sessions[i], reg, rep.At))
+		v.Sessions = append(v.Sessions, sessionOf(&rep.Sessions[i], reg, rep.At))
 	}
-	o.Raw("sessions", all.Bytes())
-	o.Raw("servers", servers.Bytes())
 	for i := range parts {
 		for _, p := range parts[i].Problems {
-			var one canonjson.Object
-			one.Opt("name", p.Name)
-			one.Int("line", int64(p.Line))
-			one.Str("reason", p.Reason)
-			one.Bool("unusable", p.Unusable)
-			one.Str("registry", parts[i].Path)
-			bad.Obj(&one)
+			v.Problems = append(v.Problems, registryProblem{p.Name, p.Line, p.Reason, p.Unusable, parts[i].Path})
 		}
 	}
-	o.Raw("problems", bad.Bytes())
 	for _, b := range rep.Background {
-		var one canonjson.Object
-		one.Str("agent", b.Agent)
-		one.Int("pid", int64(b.Process.PID))
-		behind.Obj(&one)
+		v.Background = append(v.Background, backgroundAgent{b.Agent, b.Process.PID})
 	}
-	o.Raw("background", behind.Bytes())
 	if b, ok := monitor.ReadBeat(s.Path); ok {
-		o.Raw("monitor", beatJSON(&b, rep.At))
-	} else {
-		o.Null("monitor")
+		v.Monitor = &monitorView{b.Process.PID, b.Process.Alive(), b.At.UTC().Format(kit.JSONTime), int64(max(0, rep.At.Sub(b.At)).Seconds())}
 	}
-	return o.Bytes()
+	return v
 }
 
-func beatJSON(b *monitor.Beat, now time.Time) []byte {
-	var o canonjson.Object
-	o.Int("pid", int64(b.Process.PID))
-	o.Bool("alive", b.Process.Alive())
-	o.Str("at", b.At.UTC().Format(kit.JSONTime))
-	o.Int("age_seconds", int64(max(0, now.Sub(b.At)).Seconds()))
-	return o.Bytes()
-}
-
-// foundJSON is one session for programs.
-func foundJSON(f *observe.Found, reg string, now time.Time) []byte {
-	var o canonjson.Object
-	o.Str("name", f.Name)
-	o.Str("machine", proc.Hostname())
-	o.Str("kind", observe.InTmux)
-	o.Str("as_of", now.UTC().Format(kit.JSONTime))
-	o.Opt("registry", reg)
-	o.Str("tmux_server", f.Server)
-	o.Opt("tmux_name", f.Now)
-	if r := f.Row; r != nil {
-		o.Str("status", string(r.Status))
-	} else {
-		o.Null("status")
+// sessionOf is one session for programs.
+func sessionOf(f *observe.Found, reg string, now time.Time) sessionView {
+	v := sessionView{
+		Name: f.Name, Machine: proc.Hostname(), Kind: observe.InTmux, AsOf: now.UTC().Format(kit.JSONTime), Registry: reg, Server: f.Server,
+		TmuxName: f.Now, Found: f.State.String(), Alive: f.State == observe.Alive || f.State == observe.Other && !f.Foreign,
+		Drift: cmp.Or(f.Drift, "-"), Agent: f.Kind, Activity: f.Doing.Word, Asks: f.Doing.Asks, Note: f.Doing.Note,
+		PID: max(f.Process.PID, 0), Seen: f.Conversation, Skips: render.List(f.Skips), Remarks: render.List(f.Remarks),
 	}
-	o.Str("found", f.State.String())
-	o.Bool("tmux_alive", f.State == observe.Alive || f.State == observe.Other && !f.Foreign)
-	o.Str("drift", cmp.Or(f.Drift, "-"))
-	o.Opt("agent", f.Kind)
-	o.Opt("state", f.Doing.Word)
 	if f.Doing.Word != "" {
-		o.Str("state_from", f.Doing.From)
-		o.Bool("state_guess", f.Doing.Guess)
+		v.From, v.Guess = &f.Doing.From, &f.Doing.Guess
 	}
 	if !f.Doing.Since.IsZero() {
-		o.Str("state_since", f.Doing.Since.UTC().Format(kit.JSONTime))
+		v.Since = f.Doing.Since.UTC().Format(kit.JSONTime)
 	}
-	o.Opt("asks", f.Doing.Asks)
-	o.Opt("note", f.Doing.Note)
-	if f.Pane.ID != "" {
-		o.Within("pane", func(pane *canonjson.Object) {
-			pane.Str("id", f.Pane.ID)
-			pane.Int("pid", int64(f.Pane.PID))
-			pane.Str("cmd", f.Pane.Command)
-			pane.Str("cwd", f.Pane.Path)
-			pane.Bool("dead", f.Pane.Dead)
-			if f.Pane.Dead {
-				pane.Int("status", int64(f.Pane.Status))
-				pane.Int("signal", int64(f.Pane.Signal))
-			}
-			pane.Int("attached", int64(f.Pane.Attached))
-		})
+	if p := &f.Pane; p.ID != "" {
+		v.Pane = &paneView{ID: p.ID, PID: p.PID, Command: p.Command, Cwd: p.Path, Dead: p.Dead, Attached: p.Attached}
+		if p.Dead {
+			v.Pane.Status, v.Pane.Signal = &p.Status, &p.Signal
+		}
 	}
-	if f.Process.PID > 0 {
-		o.Int("pid", int64(f.Process.PID))
+	if r := f.Row; r != nil {
+		status := string(r.Status)
+		v.Status, v.rowView = &status, rowOf(f)
 	}
-	rowFoundJSON(&o, f)
-	o.Opt("conversation_seen", f.Conversation)
-	o.Strs("skips", f.Skips)
-	o.Strs("remarks", f.Remarks)
 	if f.Err != nil {
-		o.Str("error", f.Err.Error())
+		text := f.Err.Error()
+		v.Error = &text
 	}
-	return o.Bytes()
+	return v
 }
 
-// rowFoundJSON adds what the row says.
-func rowFoundJSON(o *canonjson.Object, f *observe.Found) {
+func rowOf(f *observe.Found) *rowView {
 	r := f.Row
-	if r == nil {
-		return
-	}
-	o.Str("cwd", r.Pane.Cwd)
-	o.Opt("conversation", r.Conversation())
+	v := &rowView{Cwd: r.Pane.Cwd, Conversation: r.Conversation(), Instance: r.Instance, Job: r.Job, JobState: f.Job, Role: r.Role}
 	switch f.OnDisk {
 	case registry.Yes, registry.No:
-		o.Bool("conversation_on_disk", f.OnDisk == registry.Yes)
+		on := f.OnDisk == registry.Yes
+		v.OnDisk = &on
 	}
-	o.Opt("instance", r.Instance)
-	o.Opt("job", r.Job)
-	o.Opt("job_state", f.Job)
-	o.Opt("role", r.Role)
 	if in := r.Intent; in != nil {
-		var one canonjson.Object
-		one.Str("verb", in.Verb)
-		one.Opt("step", in.Step)
-		one.Bool("under_way", f.UnderWay)
-		o.Raw("intent", one.Bytes())
+		v.Intent = &intentView{in.Verb, in.Step, f.UnderWay}
 	}
+	return v
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/lifecycle"
@@ -186,20 +186,20 @@ func (s *sessions) stopAll(ctx context.Context, opt *sessionStopOptions, q lifec
 		}
 		return stopApart(c, "all sessions")
 	}
-	var l kit.List
+	l := []stopped{}
 	var failed []error
-	stopped := 0
+	ended := 0
 	for i := range parts {
 		if parts[i].Far && !reach {
 			continue
 		}
 		all, err := parts[i].stopRunning(ctx, q)
 		failed = append(failed, err)
-		stopped += len(all)
+		ended += len(all)
 		for _, out := range all {
 			switch {
 			case c.JSON:
-				l.Raw(stoppedJSON(out, out.Err))
+				l = append(l, stoppedOf(out, out.Err))
 			case out.Err == nil:
 				stoppedText(c, opt, out)
 			}
@@ -207,8 +207,8 @@ func (s *sessions) stopAll(ctx context.Context, opt *sessionStopOptions, q lifec
 	}
 	err = errors.Join(failed...)
 	if c.JSON {
-		c.Emit(l.Bytes())
-	} else if stopped == 0 && err == nil {
+		c.Result(l)
+	} else if ended == 0 && err == nil {
 		where := ""
 		if opt.Here || len(far) > 0 && !reach {
 			where = " in this folder"
@@ -229,7 +229,7 @@ func (p *Part) stopRunning(ctx context.Context, q lifecycle.StopRequest) ([]*lif
 
 func showStopped(c *kit.Call, opt *sessionStopOptions, out *lifecycle.Stopped, err error) {
 	if c.JSON {
-		c.Emit(stoppedJSON(out, err))
+		c.Result(stoppedOf(out, err))
 	} else if err == nil {
 		stoppedText(c, opt, out)
 	}
@@ -338,56 +338,69 @@ func endedWhy(r *registry.Row) []string {
 	return all
 }
 
-func stoppedJSON(out *lifecycle.Stopped, failed error) []byte {
-	var o canonjson.Object
-	o.Bool("ok", failed == nil)
+func stoppedOf(out *lifecycle.Stopped, failed error) stopped {
+	v := stopped{
+		OK: failed == nil, Session: out.Session, Was: string(out.Was), Status: string(out.Row.Status), Already: out.Already, Gone: out.Gone,
+		Reason: out.Row.StopReason, Conversation: out.Conversation, Steps: render.List(out.Steps), Took: out.Took.Milliseconds(),
+		Ended: []endedProcess{}, Left: []endedProcess{}, Apart: []endedProcess{}, Deleted: render.List(out.Deleted), Trash: out.Trash,
+		Kept: []keptPath{}, Notes: render.List(out.Notes),
+	}
 	if failed != nil {
-		o.Str("error", failed.Error())
+		text := failed.Error()
+		v.Error = &text
 	}
-	o.Str("session", out.Session)
-	o.Opt("was", string(out.Was))
-	o.Opt("status", string(out.Row.Status))
-	o.Bool("already", out.Already)
-	o.Bool("tmux_already_dead", out.Gone)
 	if !out.Row.StoppedAt.IsZero() {
-		o.Str("stopped_at", out.Row.StoppedAt.UTC().Format(time.RFC3339))
+		v.StoppedAt = out.Row.StoppedAt.UTC().Format(time.RFC3339)
 	}
-	o.Opt("reason", out.Row.StopReason)
-	o.Opt("conversation", out.Conversation)
-	o.Strs("steps", out.Steps)
-	o.Int("took_ms", out.Took.Milliseconds())
-	var ended, left, apart, kept kit.List
 	for _, p := range out.Ended {
-		ended.Raw(processJSON(p.PID, p.Comm, ""))
+		v.Ended = append(v.Ended, endedProcess{p.PID, p.Comm, ""})
 	}
 	for _, p := range out.Left {
-		left.Raw(processJSON(p.PID, p.Comm, ""))
+		v.Left = append(v.Left, endedProcess{p.PID, p.Comm, ""})
 	}
 	for _, b := range out.Apart {
-		apart.Raw(processJSON(b.PID, b.Comm, b.Is))
+		v.Apart = append(v.Apart, endedProcess{b.PID, b.Comm, b.Is})
 	}
-	o.Raw("ended", ended.Bytes())
-	o.Raw("left", left.Bytes())
-	o.Raw("lives_on", apart.Bytes())
-	o.Strs("deleted", out.Deleted)
-	o.Opt("trash", out.Trash)
 	for _, k := range out.Kept {
-		var one canonjson.Object
-		one.Str("path", k.Path)
-		one.Str("why", k.Why)
-		kept.Obj(&one)
+		v.Kept = append(v.Kept, keptPath{k.Path, k.Why})
 	}
-	o.Raw("kept", kept.Bytes())
-	o.Strs("notes", out.Notes)
-	return o.Bytes()
+	return v
 }
 
-func processJSON(pid int, comm, is string) []byte {
-	var o canonjson.Object
-	o.Int("pid", int64(pid))
-	o.Str("name", comm)
-	o.Opt("is", is)
-	return o.Bytes()
+// A stopped is what became of a session that was to be stopped.
+type stopped struct {
+	OK           bool           `json:"ok"`
+	Error        *string        `json:"error,omitempty"` // why it was not stopped
+	Session      string         `json:"session"`
+	Was          string         `json:"was,omitempty"`    // its status before
+	Status       string         `json:"status,omitempty"` // its status now
+	Already      bool           `json:"already"`          // it was stopped before
+	Gone         bool           `json:"tmux_already_dead"`
+	StoppedAt    string         `json:"stopped_at,omitempty"`
+	Reason       string         `json:"reason,omitempty"`
+	Conversation string         `json:"conversation,omitempty"` // by which it can be resumed
+	Steps        []string       `json:"steps"`                  // what was done, in order
+	Took         int64          `json:"took_ms"`
+	Ended        []endedProcess `json:"ended"`
+	Left         []endedProcess `json:"left"`     // processes that did not end
+	Apart        []endedProcess `json:"lives_on"` // processes that do not belong to the session alone
+	Deleted      []string       `json:"deleted"`  // files
+	Trash        string         `json:"trash,omitempty"`
+	Kept         []keptPath     `json:"kept"` // files that were not deleted
+	Notes        []string       `json:"notes"`
+}
+
+// An endedProcess is a process of a session.
+type endedProcess struct {
+	PID  int    `json:"pid"`
+	Name string `json:"name"`
+	Is   string `json:"is,omitempty"` // what it is for
+}
+
+// A keptPath is a file that was not deleted, and why.
+type keptPath struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
 }
 
 // apartVariable tells the process that stops a session for one that runs in it: it holds the number of the pipe on which it says

@@ -72,7 +72,7 @@ func sessionWait(ctx context.Context, c *kit.Call, s *sessions, opt *sessionWait
 		return all, nil
 	})
 	if c.JSON && found != nil {
-		c.Emit(kit.Marshal(found))
+		c.Result(found)
 	} else if !c.JSON {
 		var rows [][]string
 		for i := range found {

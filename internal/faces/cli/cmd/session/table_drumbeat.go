@@ -1,6 +1,7 @@
 package session
 
 import (
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -23,7 +24,8 @@ var (
 var DrumbeatVerbs = []kit.Verb{
 	{
 		Name: "drumbeat record", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Makes, Bus: true, Opts: kit.WithFlags(runDrumRecord),
-		Short: "record that an agent has stalled",
+		Result: recordedStatus{},
+		Short:  "record that an agent has stalled",
 		Flags: []kit.Flag{
 			drumWhoFlag,
 			{Name: "status", Kind: kit.Text, Value: "word", Choices: []string{"working", "paused", "done", "blocked", "out-of-tokens"}, Help: "what it says of its work; must be given"},
@@ -70,7 +72,8 @@ alone; a program that watches sees more, as the screen of the agent.`,
 	},
 	{
 		Name: "drumbeat relance-inbox", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Acts, Waits: true, Bus: true, Opts: kit.WithFlags(runDrumInbox),
-		Short: "follow requests by mail to ask an agent to go on",
+		Result: relanced{},
+		Short:  "follow requests by mail to ask an agent to go on",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "all agents that have stopped", Offer: kit.Agents, Help: "only this one"},
 			drumWayFlag, registryFlag,
@@ -84,7 +87,8 @@ which tutti up asks, and makes no agent due early. It removes a message once it 
 	},
 	{
 		Name: "drumbeat watch", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runDrumWatch),
-		Short: "ask stalled agents to go on, then tell you",
+		Result: render.OneOf{beatStart{}, beatEvent{}},
+		Short:  "ask stalled agents to go on, then tell you",
 		Flags: []kit.Flag{
 			drumBeatFlag, drumMaxFlag, drumWatchFlag, registryFlag,
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "none", Offer: kit.OwnAgents, Help: "who asks, and signs what goes to other machines: agents are then left to the conductors of their workspaces first"},
@@ -118,8 +122,9 @@ shell, with the question as its last argument, has a minute, and prints {"action
 	},
 	{
 		Name: "drumbeat simulate", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runDrumSimulate),
-		Short: "replay a recorded day with other settings",
-		Args:  "<file>",
+		Result: simulated{},
+		Short:  "replay a recorded day with other settings",
+		Args:   "<file>",
 		Flags: []kit.Flag{
 			drumBeatFlag, drumMaxFlag, drumAfterFlag, drumForceFlag, drumAgeFlag, drumSpacingFlag, drumGraceFlag, drumWindowFlag, drumProgressFlag,
 		},

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"encoding/json"
+
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 )
@@ -27,8 +29,9 @@ var (
 var JobVerbs = []kit.Verb{
 	{
 		Name: "job submit", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Opts: onJobs(runJobSubmit),
-		Short: "give work to an agent and follow what it reports",
-		Args:  "[<prompt>|-|@<file>]",
+		Result: json.RawMessage{},
+		Short:  "give work to an agent and follow what it reports",
+		Args:   "[<prompt>|-|@<file>]",
 		Flags: []kit.Flag{
 			promptFlag, agentFlag,
 			{Name: "agent-session", Kind: kit.Text, Value: "tmux:name", Help: "the session whose agent is to do it, into which it is typed"},
@@ -61,6 +64,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 	},
 	{
 		Name: "job register", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MaxArgs: 1, Opts: onJobs(runJobRegister),
+		Result:   json.RawMessage{},
 		Short:    "make a job without starting anything",
 		Args:     "[<prompt>|-|@<file>]",
 		Flags:    []kit.Flag{promptFlag, agentFlag, totalFlag, idleFlag, artifactsFlag, newJobFlag},
@@ -70,6 +74,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 	},
 	{
 		Name: "job list", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Opts: onJobs(runJobList),
+		Result:   []json.RawMessage{},
 		Short:    "list the jobs of a workspace",
 		Flags:    []kit.Flag{{Name: "status", Kind: kit.Text, Value: "word", Choices: jobStates, Help: "only those that stand there"}, workspaceFlag},
 		Does:     "Lists the jobs, oldest first: id, state, session or agent, age, and the first line of what is to be done. A job that you have not submitted on this machine is marked.",
@@ -78,6 +83,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 	},
 	{
 		Name: "job show", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobShow),
+		Result:   json.RawMessage{},
 		Short:    "show one job",
 		Args:     "<job>",
 		Flags:    []kit.Flag{workspaceFlag},
@@ -128,8 +134,9 @@ While the halt switch is on it stays and prints nothing.`,
 	},
 	{
 		Name: "job publish", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Asks, MinArgs: 2, MaxArgs: -1, Offer: kit.Jobs, Opts: onJobs(runJobPublish),
-		Short: "report on a job; agents call this",
-		Args:  "<job> <event> [<detail>|-|@<file>]",
+		Result: json.RawMessage{},
+		Short:  "report on a job; agents call this",
+		Args:   "<job> <event> [<detail>|-|@<file>]",
 		Flags: []kit.Flag{
 			{Name: "detail", Kind: kit.Text, Value: "text|-|@file", Help: "what there is to say, where no argument says it"},
 			{Name: "data", Kind: kit.Text, Value: "json|@file|-", Help: "a JSON object for programs"},
@@ -148,8 +155,9 @@ $ tutti job publish 7gq2mzab completed 'report.md is written'`,
 	},
 	{
 		Name: "job claim", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobClaim),
-		Short: "claim a waiting job and print its task",
-		Args:  "[<job>]",
+		Result: json.RawMessage{},
+		Short:  "claim a waiting job and print its task",
+		Args:   "[<job>]",
 		Flags: []kit.Flag{
 			{Name: "agent", Kind: kit.Text, Value: "kind", Help: "only one for this agent program, or for any"},
 			{Name: "trust-job", Kind: kit.Switch, Help: "take the named job although you have not submitted it here"},
@@ -165,6 +173,7 @@ and --trust-job is given. Each line of what is to be done stands behind a bar.`,
 	},
 	{
 		Name: "job accept", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobAccept),
+		Result:   json.RawMessage{},
 		Short:    "accept a finished job",
 		Args:     "<job>",
 		Flags:    []kit.Flag{{Name: "note", Kind: kit.Text, Value: "text", Help: "what else there is to say"}, workspaceFlag},
@@ -174,6 +183,7 @@ and --trust-job is given. Each line of what is to be done stands behind a bar.`,
 	},
 	{
 		Name: "job reject", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobReject),
+		Result:   json.RawMessage{},
 		Short:    "reject a finished job",
 		Args:     "<job>",
 		Flags:    []kit.Flag{{Name: "reason", Kind: kit.Text, Value: "text", Help: "what is missing"}, workspaceFlag},
@@ -183,6 +193,7 @@ and --trust-job is given. Each line of what is to be done stands behind a bar.`,
 	},
 	{
 		Name: "job cancel", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Ends, MinArgs: 1, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobCancel),
+		Result:   json.RawMessage{},
 		Short:    "cancel a job",
 		Args:     "<job>",
 		Flags:    []kit.Flag{{Name: "reason", Kind: kit.Text, Value: "text", Help: "why"}, workspaceFlag},

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/sessions/observe"
 )
 
 // Flags that the verbs about agents in tmux share.
@@ -24,8 +26,9 @@ var (
 var Verbs = []kit.Verb{
 	{
 		Name: "session create", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: -1, Opts: onSessions(sessionCreate),
-		Short: "start an agent in tmux",
-		Args:  "[-- <argument>...]",
+		Result: created{},
+		Short:  "start an agent in tmux",
+		Args:   "[-- <argument>...]",
 		Flags: []kit.Flag{
 			{Name: "agent", Kind: kit.Text, Value: "program", Choices: kindNames, Added: true, Help: "the agent CLI, also one of your settings; custom runs any program given behind --"},
 			{Name: "session", Kind: kit.Text, Value: "name", Offer: kit.Sessions, Default: "made from the folder and the program", Help: "its name; alone, it starts an ended session of that name again"},
@@ -60,8 +63,9 @@ $ tutti session create --agent custom --session watch -- make watch`,
 	},
 	{
 		Name: "session resume", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionResume),
-		Short: "continue the conversation of an ended session",
-		Args:  "[<name>]",
+		Result: render.OneOf{resumed{}, []resumed{}},
+		Short:  "continue the conversation of an ended session",
+		Args:   "[<name>]",
 		Flags: []kit.Flag{
 			sessionFlag,
 			{Name: "all", Kind: kit.Switch, Help: "every session that was cut off; sessions that you stopped stay stopped"},
@@ -89,8 +93,9 @@ $ tutti session resume reviewer --latest`,
 	},
 	{
 		Name: "session list", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Opts: onSessions(sessionList),
-		Short: "list your sessions on this machine",
-		Flags: []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "also list ended sessions of other folders"}, HereFlag, registryFlag},
+		Result: []observe.Listed{},
+		Short:  "list your sessions on this machine",
+		Flags:  []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "also list ended sessions of other folders"}, HereFlag, registryFlag},
 		Does: `Lists the sessions of this folder, the running sessions of other folders on this machine, and the agents that you
 started by hand and that are live (STATUS "live"). tutti knows a folder after you started a session in it. With --json
 each entry has "kind" (tmux or headless), "machine" and "as_of".
@@ -107,9 +112,10 @@ $ tutti session list --registry ~/api/.hermes/agent-sessions.yaml`,
 	},
 	{
 		Name: "session status", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionStatus),
-		Short: "show what your sessions are doing",
-		Args:  "[<name>]",
-		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},
+		Result: sessionReport{},
+		Short:  "show what your sessions are doing",
+		Args:   "[<name>]",
+		Flags:  []kit.Flag{sessionFlag, HereFlag, registryFlag},
 		Does: `Compares the session registries of this machine with tmux and the running processes: the sessions of this folder, and
 the running ones of other folders. For each session it shows what the registry and tmux say, what the agent does
 (working, idle, asking its user, limited by its provider, dead), the program in front, the folder, the transcript that
@@ -133,8 +139,9 @@ $ tutti session status api-creator-claude --json`,
 var ScreenVerbs = []kit.Verb{
 	{
 		Name: "session capture", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionCapture),
-		Short: "print the screen of a session",
-		Args:  "[<name>]",
+		Result: captured{},
+		Short:  "print the screen of a session",
+		Args:   "[<name>]",
 		Flags: []kit.Flag{
 			sessionFlag, HereFlag, registryFlag,
 			{Name: "lines", Kind: kit.Count, Value: "n", Default: "the screen", Help: "this many of the last lines, including those that have left the screen"},
@@ -149,9 +156,10 @@ $ tutti session capture --lines 200`,
 	},
 	{
 		Name: "session explain", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionExplain),
-		Short: "show why a state of a session is reported",
-		Args:  "[<name>]",
-		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},
+		Result: explanation{},
+		Short:  "show why a state of a session is reported",
+		Args:   "[<name>]",
+		Flags:  []kit.Flag{sessionFlag, HereFlag, registryFlag},
 		Does: `Shows what the agent CLI of a session does, who says so, and how sure that is: the agent CLI itself, its screen, tmux or
 the system. It prints which rule for its screen matched, what else the rules find there (the line where its user types, a
 dialog, a note), the lines of the screen that they read, and at which events a hook of tutti was seen in this process.

@@ -2,14 +2,16 @@ package session
 
 import (
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/sessions/observe"
 )
 
 // ChangeVerbs come behind ScreenVerbs in help.
 var ChangeVerbs = []kit.Verb{
 	{
 		Name: "session wait", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Waits: true, MaxArgs: -1, Offer: kit.Sessions, Opts: onSessions(sessionWait),
-		Short: "wait until sessions are idle, ask, or have ended",
-		Args:  "<name>...",
+		Result: []observe.Reached{},
+		Short:  "wait until sessions are idle, ask, or have ended",
+		Args:   "<name>...",
 		Flags: []kit.Flag{
 			{Name: "any", Kind: kit.Switch, Help: "return when one of them has reached a state"},
 			{Name: "until", Kind: kit.Text, Value: "states", Default: "idle,waiting,ended", Help: "of idle, working, waiting, limited, ended"},
@@ -28,8 +30,9 @@ $ tutti session wait worker reviewer --any --until idle --for 1h`,
 	},
 	{
 		Name: "session send", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Sessions, Opts: onSessions(sessionSend),
-		Short: "type a prompt into a session",
-		Args:  "[<name>] <text>",
+		Result: []changed{},
+		Short:  "type a prompt into a session",
+		Args:   "[<name>] <text>",
 		Flags: []kit.Flag{
 			{Name: "all", Kind: kit.Switch, Help: "every running session on this machine"},
 			HereFlag,
@@ -52,8 +55,9 @@ $ tutti session send --all --here 'Commit your work.'`,
 	},
 	{
 		Name: "session restart", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionRestart),
-		Short: "stop a session and start it again",
-		Args:  "[<name>]",
+		Result: resumed{},
+		Short:  "stop a session and start it again",
+		Args:   "[<name>]",
 		Flags: []kit.Flag{
 			sessionFlag, HereFlag,
 			{Name: "grace", Kind: kit.Duration, Value: "time", Default: "as long as such a program takes: 3s, codex 8s", Help: "how long the agent CLI may take to end"},
@@ -69,8 +73,9 @@ has ended is only started.`,
 	},
 	{
 		Name: "session fork", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionFork),
-		Short: "start a session with a copy of a conversation",
-		Args:  "<name>",
+		Result: created{},
+		Short:  "start a session with a copy of a conversation",
+		Args:   "<name>",
 		Flags: []kit.Flag{
 			{Name: "session", Kind: kit.Text, Value: "name", Default: "<name>-fork", Help: "the name of the new session"},
 			{Name: "conversation", Kind: kit.Text, Value: "id", Help: "copy this transcript"},
@@ -87,9 +92,10 @@ $ tutti session fork reviewer --prompt 'Try the other way.'`,
 	},
 	{
 		Name: "session rename", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MinArgs: 2, MaxArgs: 2, Offer: kit.Sessions, Opts: onSessions(sessionRename),
-		Short: "give a session another name",
-		Args:  "<name> <new name>",
-		Flags: []kit.Flag{HereFlag, registryFlag},
+		Result: changed{},
+		Short:  "give a session another name",
+		Args:   "<name> <new name>",
+		Flags:  []kit.Flag{HereFlag, registryFlag},
 		Does: `Renames a session in tmux and in the session registry. It also repairs a session that was renamed in tmux: name the
 old and the new name. A session that works on a job keeps its name until the job is over.`,
 		Wont:     "The agent's address on the bus stays.",
@@ -99,8 +105,9 @@ old and the new name. A session that works on a job keeps its name until the job
 	},
 	{
 		Name: "session remove", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MaxArgs: -1, Offer: kit.Sessions, Opts: onSessions(sessionRemove),
-		Short: "remove ended sessions from the registry",
-		Args:  "[<name>...]",
+		Result: []changed{},
+		Short:  "remove ended sessions from the registry",
+		Args:   "[<name>...]",
 		Flags: []kit.Flag{
 			{Name: "ended", Kind: kit.Switch, Help: "every session of this folder that has ended"},
 			{Name: "older", Kind: kit.Duration, Value: "time", Help: "with --ended: only those that ended longer ago"},

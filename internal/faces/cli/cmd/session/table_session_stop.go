@@ -1,13 +1,15 @@
 package session
 
 import (
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
 var StopVerbs = []kit.Verb{{
 	Name: "session stop", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Ends, Waits: true, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionStop),
-	Short: "stop a session and keep its conversation",
-	Args:  "[<session>]",
+	Result: render.OneOf{stopped{}, []stopped{}},
+	Short:  "stop a session and keep its conversation",
+	Args:   "[<session>]",
 	Flags: []kit.Flag{
 		sessionFlag,
 		{Name: "reason", Kind: kit.Text, Value: "text", Default: "manual_stop", Help: "the reason for the registry: a text, or a word such as api_error"},

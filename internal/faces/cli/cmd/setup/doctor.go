@@ -294,7 +294,7 @@ func showReport(c *kit.Call, opt *doctorOptions, r *report) {
 		if c.Under != kit.Tutti {
 			r.Findings = nil
 		}
-		c.Emit(kit.Marshal(r))
+		c.Result(r)
 		return
 	}
 	marks := map[string]string{"ok": c.Paint(kit.Green, "✓"), "warning": c.Paint(kit.Yellow, "⚠"), "failed": c.Paint(kit.Red, "✗")}

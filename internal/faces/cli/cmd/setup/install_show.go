@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -47,7 +48,7 @@ func showSteps(c *kit.Call, opt *installOptions, dir string, steps []step) {
 		var o canonjson.Object
 		o.Bool("ok", true)
 		o.Bool("dryRun", opt.DryRun)
-		o.Raw("steps", kit.Marshal(append([]step{}, steps...)))
+		o.Raw("steps", render.JSON(append([]step{}, steps...)))
 		o.Bool("inPath", inPath(dir))
 		c.Emit(o.Bytes())
 		return

@@ -9,7 +9,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/skill"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -121,45 +121,62 @@ func printSkill(c *kit.Call, opt *installSkillsOptions, q *skill.Request) error 
 		}
 		return nil
 	}
-	c.Emit(kit.Marshal(map[string][]skill.Part{"files": append([]skill.Part{}, parts...)}))
+	c.Result(printedSkill{render.List(parts)})
 	return nil
+}
+
+// A printedSkill is what --print shows of a skill.
+type printedSkill struct {
+	Files []skill.Part `json:"files"`
+}
+
+// A skillsReport is what h2a install-skills prints.
+type skillsReport struct {
+	OK        bool           `json:"ok"`
+	Host      string         `json:"host"`
+	Scope     string         `json:"scope"`
+	Base      string         `json:"targetBase"` // the folder below which skills are
+	Installed []string       `json:"installed"`  // files
+	Skipped   []skippedSkill `json:"skipped"`
+	Pruned    []prunedSkill  `json:"prunedLegacy"` // files of older versions that were moved away
+	Hint      string         `json:"importHint,omitempty"`
+}
+
+// A skippedSkill is a skill that was not installed, and why.
+type skippedSkill struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// A prunedSkill is a file of an older version.
+type prunedSkill struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
 }
 
 // skillsAsH2A prints the object of the older program.
 func skillsAsH2A(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *skill.Report) {
-	var installed, skipped, pruned kit.List
+	v := skillsReport{
+		OK: r.Complete() && r.Err() == nil, Host: opt.Host, Scope: q.Scope.String(), Base: r.Base,
+		Installed: []string{}, Skipped: []skippedSkill{}, Pruned: []prunedSkill{}, Hint: importHint(q),
+	}
 	for i := range r.Files {
 		switch f := &r.Files[i]; f.State {
 		case skill.Left, skill.Failed:
-			var o canonjson.Object
-			o.Str("name", skill.Name)
-			o.Str("reason", leftReason(f))
-			skipped.Obj(&o)
+			v.Skipped = append(v.Skipped, skippedSkill{skill.Name, leftReason(f)})
 		case skill.Same: // in a folder that the older program does not know, which another one of today's shares
 		default:
-			installed.Str(f.Path)
+			v.Installed = append(v.Installed, f.Path)
 		}
 	}
 	for i := range r.Old {
 		if o := &r.Old[i]; o.Moved != "" {
-			var row canonjson.Object
-			row.Str("name", o.Name)
-			row.Str("path", o.Path)
-			pruned.Obj(&row)
+			v.Pruned = append(v.Pruned, prunedSkill{o.Name, o.Path})
 		} else {
 			c.Warn("%s: left, for it %s", kit.Clean(c.App.Shown(o.Path)), kit.Clean(o.Why))
 		}
 	}
-	var o canonjson.Object
-	o.Bool("ok", r.Complete() && r.Err() == nil)
-	o.Str("host", opt.Host)
-	o.Str("scope", q.Scope.String())
-	o.Str("targetBase", r.Base)
-	o.Raw("installed", installed.Bytes())
-	o.Raw("skipped", skipped.Bytes())
-	o.Raw("prunedLegacy", pruned.Bytes())
-	o.Opt("importHint", importHint(q))
-	c.Emit(o.Bytes())
+	c.Result(v)
 }
 
 func leftReason(f *skill.Result) string {
@@ -180,31 +197,41 @@ func importHint(q *skill.Request) string {
 	return strings.Join(all, "; ")
 }
 
+// A skillsView is what became of the files of a skill.
+type skillsView struct {
+	OK    bool        `json:"ok"`
+	Scope string      `json:"scope"`
+	Files []skillFile `json:"files"`
+	Old   []skill.Old `json:"old"`                  // files of older versions
+	Hint  string      `json:"importHint,omitempty"` // what is left to do
+}
+
+// A skillFile is one file of a skill.
+type skillFile struct {
+	Path   string   `json:"path"`
+	State  string   `json:"state"` // what was done
+	For    []string `json:"for"`   // agent CLIs that read it
+	Backup string   `json:"backup,omitempty"`
+	Error  *string  `json:"error,omitempty"`
+	Why    string   `json:"why,omitempty"` // why it was left alone
+}
+
 // skillsJSON says each file with what became of it.
 func skillsJSON(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *skill.Report) {
-	var files kit.List
+	v := skillsView{OK: r.Complete() && r.Err() == nil, Scope: q.Scope.String(), Files: []skillFile{}, Old: render.List(r.Old)}
 	for i := range r.Files {
 		f := &r.Files[i]
-		var o canonjson.Object
-		o.Str("path", f.Path)
-		o.Str("state", f.State.String())
-		o.Strs("for", f.For)
-		o.Opt("backup", f.Backup)
+		one := skillFile{Path: f.Path, State: f.State.String(), For: render.List(f.For), Backup: f.Backup, Why: f.Why}
 		if f.Err != nil {
-			o.Str("error", f.Err.Error())
+			text := f.Err.Error()
+			one.Error = &text
 		}
-		o.Opt("why", f.Why)
-		files.Obj(&o)
+		v.Files = append(v.Files, one)
 	}
-	var o canonjson.Object
-	o.Bool("ok", r.Complete() && r.Err() == nil)
-	o.Str("scope", q.Scope.String())
-	o.Raw("files", files.Bytes())
-	o.Raw("old", kit.Marshal(append([]skill.Old{}, r.Old...)))
 	if !opt.Remove {
-		o.Opt("importHint", importHint(q))
+		v.Hint = importHint(q)
 	}
-	c.Emit(o.Bytes())
+	c.Result(v)
 }
 
 // skillWords are what people read for the states.

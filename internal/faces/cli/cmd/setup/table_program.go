@@ -9,7 +9,8 @@ import (
 var DoctorVerbs = []kit.Verb{
 	{
 		Name: "doctor", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Opts: kit.WithFlags(runDoctor), Bus: true,
-		Short: "find what is wrong and show how to repair it",
+		Result: report{},
+		Short:  "find what is wrong and show how to repair it",
 		Flags: []kit.Flag{
 			{Name: "scan", Kind: kit.Text, Value: "dir", Offer: kit.Folders, Help: "look for other buses below this folder"},
 			{Name: "prune", Kind: kit.Switch, Help: "list mailboxes that no agent can own"},

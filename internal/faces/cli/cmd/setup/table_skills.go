@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -11,7 +12,8 @@ const EveryHost = "all"
 
 var SkillVerbs = []kit.Verb{{
 	Name: "install-skills", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runInstallSkills),
-	Short: "teach your agent CLIs to use the bus: the skill h2a",
+	Result: render.OneOf{skillsView{}, printedSkill{}, skillsReport{}},
+	Short:  "teach your agent CLIs to use the bus: the skill h2a",
 	Flags: []kit.Flag{
 		{Name: "host", Kind: kit.Text, Value: "host", Default: "all; under h2a it must be given", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"},
 		{Name: "scope", Kind: kit.Text, Value: "scope", Default: "user; with --sessions project", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},

@@ -2,6 +2,7 @@ package status
 
 import (
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -55,7 +56,7 @@ func (v *statusView) json() []byte {
 	}
 	o.Raw("newest", newest.Bytes())
 	if all := v.unseen(); len(all) > 0 {
-		o.Raw("unseen", kit.Marshal(all))
+		o.Raw("unseen", render.JSON(all))
 	}
 	v.seat.json(&o)
 	o.Raw("waiting", v.waitingJSON())
@@ -67,14 +68,14 @@ func (v *statusView) json() []byte {
 	if v.rows == nil {
 		v.rows = []agentRow{}
 	}
-	o.Raw("machineAgents", kit.Marshal(v.rows))
+	o.Raw("machineAgents", render.JSON(v.rows))
 	if len(v.away) > 0 {
-		o.Raw("outgoing", kit.Marshal(v.away))
+		o.Raw("outgoing", render.JSON(v.away))
 	}
 	if len(v.problems) > 0 {
-		o.Raw("problems", kit.Marshal(v.problems))
+		o.Raw("problems", render.JSON(v.problems))
 	}
-	o.Raw("pauses", kit.Marshal(v.news.Pauses))
-	o.Raw("lifts", kit.Marshal(v.news.Lifts))
+	o.Raw("pauses", render.JSON(v.news.Pauses))
+	o.Raw("lifts", render.JSON(v.news.Lifts))
 	return o.Bytes()
 }

@@ -10,6 +10,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/attention/drill"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/agentproc"
 )
@@ -63,7 +64,7 @@ func runDrill(ctx context.Context, c *kit.Call) error {
 	v.OK = v.OK && tried
 	switch {
 	case c.JSON:
-		c.Emit(kit.Marshal(v))
+		c.Emit(render.JSON(v)) // another result than that of a halt
 	case len(v.Drills) == 0:
 		c.Line("No agent CLI is installed.")
 	}

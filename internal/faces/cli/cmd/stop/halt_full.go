@@ -35,7 +35,7 @@ func haltFully(ctx context.Context, c *kit.Call) error {
 	if c.JSON && (raised || machines != nil) {
 		v := fast.ViewOfHalt(state, d.Watcher)
 		v.Machines = machines
-		c.Emit(kit.Marshal(v))
+		c.Result(v)
 	}
 	return failed
 }

@@ -111,7 +111,7 @@ func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet
 		err = endAgents(ctx, c, v, others)
 	}
 	if c.JSON {
-		c.Emit(kit.Marshal(v))
+		c.Result(v)
 		return err
 	}
 	if c.UserReads() {
