@@ -37,7 +37,7 @@ const lockTime = 30 * time.Second
 // ErrNone reports that there is no such job.
 var ErrNone = errors.New("no such job")
 
-// A StateError reports something that a job does not allow as it stands.
+// A StateError reports an action that the current state of a job does not allow.
 type StateError struct {
 	ID, Why string
 }
@@ -188,7 +188,7 @@ func (b *Book) change(ctx context.Context, create bool, f func(c *change) error)
 	return f(&change{b: b, jobs: jobs, now: b.now()})
 }
 
-// with changes one job: f is given it as it stands, by record and log, and the record is written when f returns nil.
+// with changes one job: f gets its current state, from record and log, and the record is written when f returns nil.
 func (b *Book) with(ctx context.Context, id string, f func(c *change, j *Job) error) (j *Job, err error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (b *Book) with(ctx context.Context, id string, f func(c *change, j *Job) er
 	return j, nil
 }
 
-// load reads a job and finishes what somebody had begun who was ended meanwhile.
+// load reads a job and finishes the change of a process that was ended meanwhile.
 func (c *change) load(id string) (*Job, error) {
 	j, err := c.b.load(c.jobs, id)
 	if err == nil && j.torn { // that line may be a whole event, whose number would be given once more
@@ -237,7 +237,7 @@ func (c *change) write(j *Job) error {
 	return nil
 }
 
-// Get reads a job as it stands.
+// Get reads the current state of a job.
 func (b *Book) Get(id string) (*Job, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err

@@ -105,10 +105,10 @@ func isHost(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(".-_:", r)
 }
 
-// deciders are the variables that say to whom a password goes, and who could read it on its way.
+// deciders are the variables that decide where a password goes, and who could read it on its way.
 var deciders = []string{"MQTT_BROKER", "MQTT_PORT", "MQTT_TLS", "MQTT_CA_CERTS"}
 
-// keepsSecret tells why a password of the environment is not used: a file of the project says to whom it would go.
+// keepsSecret returns why a password of the environment is not used: a file of the project decides where it would go.
 func keepsSecret(of map[string]string, env func(string) string) error {
 	if env("MQTT_PASSWORD") == "" {
 		return nil
@@ -133,14 +133,15 @@ func (e *PublicError) Hint() string {
 	return fmt.Sprintf("%s=%.100s in the environment names it; a file of the project cannot", PublicVariable, e.Host)
 }
 
-// OwnAddress tells whether an address lies in networks of one's own.
+// OwnAddress reports whether an address is in a private network.
 func OwnAddress(a netip.Addr) bool {
 	a = a.Unmap()
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || netip.MustParsePrefix("100.64.0.0/10").Contains(a)
 }
 
-// own tells whether a host lies in networks of one's own, by its name alone: this machine, private and link-local addresses,
-// those of a tailnet, names without a dot, and endings that stand for no public server, as a rule: whoever connects looks at the address.
+// own reports whether a host is in a private network, by its name alone: this machine, private and link-local addresses, those
+// of a tailnet, names without a dot, and endings that usually belong to no public server; the address is checked when it
+// connects.
 func own(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -169,7 +170,7 @@ func dotEnv(workspace string, of map[string]string) error {
 	defer dir.Close()
 	text, _, err := dir.Read(".env", 256<<10)
 	if _, unfit := errors.AsType[*atomicfile.UnfitError](err); unfit || errors.Is(err, fs.ErrNotExist) {
-		return nil // a link, or far too large: it is for somebody else
+		return nil // a link, or far too large: not ours
 	}
 	if err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Join(workspace, ".env"), err)
@@ -200,7 +201,8 @@ func envValue(v string) string {
 	return v
 }
 
-// record is what stands in the record of a job. The password does not: whoever may use it has it from where we have it.
+// record is the broker in the record of a job. The password is not in it: a process that may use it gets it from its own
+// environment.
 func (b Broker) record(o *canonjson.Object) {
 	if b.Host == "" {
 		o.Null("host")

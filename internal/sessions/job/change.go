@@ -164,9 +164,9 @@ func (c *change) drop(j *Job, payload []byte, size int64, reason string) error {
 	})
 }
 
-// Claim gives the oldest pending job to whoever asks, that of an id when one is named, and only one for that kind of agent when
-// one is. Of several that ask for one job a single one gets it. A job of a stranger is given only when it is named and trusted. ErrNone: there
-// is none.
+// Claim gives the oldest pending job to the caller, that of an id when one is named, and only one for that kind of agent when
+// one is. Of several that ask for one job a single one gets it. A job of a stranger is given only when it is named and trusted.
+// ErrNone: there is none.
 func (b *Book) Claim(ctx context.Context, id, agent, by string, trust bool) (j *Job, err error) {
 	if err := b.halted(strings.TrimSpace("start job " + id)); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (b *Book) Claim(ctx context.Context, id, agent, by string, trust bool) (j *
 	return b.with(ctx, id, func(c *change, j *Job) error { return c.claim(j, by, trust) })
 }
 
-// sessionBy is what the name of somebody begins with who is a session; the id of the session follows.
+// sessionBy is the prefix of the name of an actor that is a session; the id of the session follows.
 const sessionBy = "session:"
 
 // single tells why a session takes no job: it works on another one, of which its hooks could not speak any more.
@@ -195,14 +195,14 @@ func (b *Book) single(id, by string) error {
 	return nil
 }
 
-// at is a job on which somebody works, nil when nobody does.
+// at is a job that an agent works on, nil when none does.
 func (b *Book) at(id string) *Job {
 	j, err := b.Get(id)
 	if err != nil || j.Status != StatusRunning {
 		return nil
 	}
 	if at, _, ok := j.Due(); ok && b.now().After(at) {
-		return nil // nobody followed it
+		return nil // no process followed it
 	}
 	return j
 }
@@ -293,9 +293,10 @@ func (b *Book) Judge(ctx context.Context, id string, v Verdict, by string, perso
 	return j, again, err
 }
 
-// Session is the word of whoever ends the session of a job: Progress before, Done or Failed once it is certain. Work that was cut off
-// is not done: it ends with an error; Done is for users who ask for the word of the older programs, and ends no loop, in which nobody
-// ends the job by his word alone. over: the job had ended before, by what its agent said or otherwise, and stays as it was.
+// Session is the report of the process that ends the session of a job: Progress before, Done or Failed once it is certain. Work
+// that was cut off is not done: it ends with an error; Done is for users who ask for the word of the older programs, and ends
+// no loop, in which no agent alone ends the job. over: the job had ended before, by what its agent said or otherwise, and stays
+// as it was.
 func (b *Book) Session(ctx context.Context, id string, kind Kind, detail string) (over bool, err error) {
 	j, err := b.Get(id)
 	if err != nil || j.Status.Over() {

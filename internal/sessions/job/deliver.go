@@ -37,21 +37,20 @@ func (j *Job) turnOf() string {
 	return fmt.Sprintf("%d:%s", max(j.Round, 1), cmp.Or(j.Phase, Work))
 }
 
-// ToHand tells that a job goes on only when something is typed, and that nobody has begun to.
+// ToHand reports that a job goes on only when something is typed, and that no process has begun to.
 func (j *Job) ToHand() bool {
 	session, _ := j.whose()
 	turn := j.turnOf()
 	return !j.Status.Over() && session != "" && j.Handed != handing+turn && j.Handed != handed+turn
 }
 
-// longestWait is when nobody is typing any more what was about to be typed: a Deliverer gives up after five minutes, and types for some
-// seconds.
+// longestWait is when pending typing counts as abandoned: a Deliverer gives up after five minutes, and types for some seconds.
 const longestWait = 6 * time.Minute
 
 // waits tells that something is about to be typed, and that whose turn it is knows nothing of it yet.
 func (j *Job) waits() bool { return j.Handed == handing+j.turnOf() && !j.Heard.After(j.HandedAt) }
 
-// Waits tells that somebody is about to type, as soon as the agent rests.
+// Waits reports that a process is about to type, as soon as the agent is idle.
 func (j *Job) Waits(now time.Time) bool {
 	return !j.Status.Over() && j.waits() && now.Before(j.HandedAt.Add(longestWait))
 }
@@ -72,9 +71,9 @@ const (
 	handed  = "delivered "
 )
 
-// HandOver gives a job to the agent whose turn it is, when that was not done yet. What is typed is written down before and after: after
-// an end of the process in between nobody types it again by himself. When it could not be typed the job ends with an error; when the halt switch is on, nothing
-// has happened.
+// HandOver gives a job to the agent whose turn it is, when that was not done yet. What is typed is written down before and
+// after: after an end of the process in between no process types it again on its own. When it could not be typed the job ends
+// with an error; when the halt switch is on, nothing has happened.
 func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) (typed bool, err error) {
 	if err := b.halted("type job " + id); err != nil {
 		return false, err
@@ -105,7 +104,7 @@ func (b *Book) HandOver(ctx context.Context, id string, d Deliverer, by string) 
 			return err
 		}
 		if owner != "" {
-			_ = b.bind(owner, bound{job: id, role: role}) // without it the agent has to report by itself, as it is told to
+			_ = b.bind(owner, bound{job: id, role: role}) // without it the agent has to report by itself, as its brief says
 		}
 		text = b.Brief(j)
 		note := func(n *canonjson.Object) { n.Str("session", session); n.Str("turn", j.turnOf()) }
@@ -169,7 +168,7 @@ func (b *Book) owner(ctx context.Context, id string, d Deliverer) (session, owne
 		return "", "", nil
 	}
 	if owner, err = d.Owner(ctx, strings.TrimPrefix(session, "tmux:")); err != nil || CheckID(owner) != nil {
-		return session, "", nil // why nothing can be typed there is told by who tries
+		return session, "", nil // the typing process reports why nothing can be typed there
 	}
 	return session, owner, nil
 }
@@ -186,7 +185,7 @@ func (c *change) free(owner, session, id string) error {
 	return &StateError{id, fmt.Sprintf("%s works on job %s, which is not over; \"tutti job watch %s --drive\" gives it this one later", session, other.ID, id)}
 }
 
-// wasTyped writes down what came of typing.
+// wasTyped records the result of typing.
 func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string, failure error) error {
 	_, stopped := errors.AsType[*halt.Error](failure)
 	_, err := b.with(ctx, before.ID, func(c *change, j *Job) error {
@@ -197,13 +196,13 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string,
 		case failure == nil:
 			j.Handed, j.HandedAt = handed+strings.TrimPrefix(j.Handed, handing), c.now
 			if j.LastSeq == 0 {
-				j.Running = c.now // from now on somebody works on it
+				j.Running = c.now // from now on an agent works on it
 			}
 			return c.note(j, strings.TrimSpace(handed), func(n *canonjson.Object) { n.Str("session", session) })
 		case stopped:
 			j.Handed = "none"
 			b.unbind(owner, j.ID)                            // what its agent does next is not this job
-			if j.LastSeq == 0 && j.Status == StatusRunning { // as if nobody had taken it, and its time does not run
+			if j.LastSeq == 0 && j.Status == StatusRunning { // as if it had not been taken, and its time does not run
 				j.Status, j.ClaimedBy, j.Running = StatusPending, "", time.Time{}
 			}
 			return nil
@@ -219,8 +218,7 @@ func (b *Book) wasTyped(ctx context.Context, before *Job, session, owner string,
 // Bind lets the hooks of a session report on a job that its agent has claimed.
 func (b *Book) Bind(session, id string) error { return b.bind(session, bound{job: id}) }
 
-// Brief is what the agent of a job is told, with the job in it. Of what another agent has said there is nothing in it: that is read
-// by a command.
+// Brief is the text for the agent of a job, with the job in it. Text of another agent is not in it: a command shows that.
 func (b *Book) Brief(j *Job) string { return b.brief(j, j.Prompt) }
 
 // Printed is Brief as it is printed: each line of what is to be done stands behind a bar, so that none looks like one of ours.

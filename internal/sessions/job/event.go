@@ -40,7 +40,7 @@ const (
 	// MaxDetail and MaxData are those of the parts of one of ours.
 	MaxDetail = 2000
 	MaxData   = 16 << 10
-	// MaxDropped is how many events that were not taken a log holds. Whoever floods a job fills no disk.
+	// MaxDropped is how many events that were not taken a log holds. So a flood of events cannot fill the disk.
 	MaxDropped = 1000
 
 	schemaVersion = 1
@@ -201,7 +201,7 @@ func signature(raw []byte, token string) (string, error) {
 	return hex.EncodeToString(mac.Sum(nil)), nil
 }
 
-// genuine tells why an event is not one of somebody who has the token, nil when it is.
+// genuine returns why an event is not from a holder of the token, nil when it is.
 func (e *Event) genuine(token string) error {
 	if token == "" {
 		return errors.New("the job has no key to check it by")

@@ -30,7 +30,7 @@ const shortest = 20
 func (b *Book) withoutPlaces(s string) string {
 	var out strings.Builder
 	before := ' ' // the character in front of the place that is looked at
-	address := 0  // where an address of the web ends, whose slashes are no paths
+	address := 0  // where an address of the web ends, whose slashes are not paths
 	for at := 0; at < len(s); {
 		r, size := utf8.DecodeRuneInString(s[at:])
 		text, used := s[at:at+size], size
@@ -71,7 +71,7 @@ func secret(s string) int {
 	return 0
 }
 
-// endsPath tells whether a character ends a path within a text. A blank may be part of one, which nobody can know.
+// endsPath tells whether a character ends a path within a text. A blank may be part of one, which cannot be known.
 func endsPath(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`()[]{}<>,;:|", r) }
 
 // path is what is said in place of the absolute path with which a text begins, and how long that is: within the workspace it begins

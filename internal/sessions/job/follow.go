@@ -18,8 +18,8 @@ type Follower struct {
 	ID    string                      // one job; "" for all of the workspace
 	All   bool                        // begin with what is in the logs already
 	Ready func(polled bool) error     // called once nothing can be missed any more; polled: the system grants no watcher
-	Line  func(l *Line, j *Job) error // called for each line of a log; j is the job as it stands, nil where it cannot be read
-	State func(j *Job) error          // called when all lines of a job were told of; nil: nobody asks
+	Line  func(l *Line, j *Job) error // called for each line of a log; j is the current job, nil where it cannot be read
+	State func(j *Job) error          // called when all lines of a job were reported; nil: not called
 	Bad   func(id string, err error)  // called when a job cannot be read, once
 	// Total: a job that no agent has claimed runs out of time, too, when its total time has passed since it was made.
 	Total bool
@@ -64,8 +64,8 @@ func (b *Book) Follow(ctx context.Context, f Follower) error {
 	}
 }
 
-// lookAgain is how long a timer is relied upon while a job may run out of time: it stands still while the machine sleeps, and the clock
-// may be set.
+// lookAgain is how long a timer is relied upon while a job may run out of time: it stops while the machine sleeps, and the
+// clock may be set.
 const lookAgain = time.Minute
 
 // wait returns when there is a reason to look again.

@@ -38,8 +38,8 @@ const quiet = 30 * time.Second
 // A bound is on what a session works.
 type bound struct {
 	job, role string
-	// conversation is the one in which the job is worked on, "" as long as nothing was heard of it. What the agent of a session starts has
-	// the mark of the session, too, and other agents may be among that: what they do is not what becomes of the job.
+	// conversation is the one in which the job is worked on, "" as long as it is unknown. What the agent of a session starts
+	// has the mark of the session, too, and other agents may be among that: what they do is not what becomes of the job.
 	conversation string
 }
 
@@ -95,7 +95,7 @@ func (b *Book) unbind(owner, id string) {
 	}
 }
 
-// leave is unbind for who has not the lock.
+// leave is unbind for callers that do not hold the lock.
 func (b *Book) leave(ctx context.Context, owner, id string) {
 	_ = b.change(ctx, false, func(*change) error { // should it fail it is done with the next report
 		b.unbind(owner, id)
@@ -119,8 +119,8 @@ type Report struct {
 // most is the length of the id of a conversation that is kept.
 const most = 200
 
-// ByHook reports for an agent what its program tells of it, so that one that forgets to report is heard of all the same. It does
-// nothing, in a few system calls, when the session works on no job. What it writes is told to a broker by whoever watches.
+// ByHook reports for an agent what its hooks show, so that one that forgets to report is followed all the same. It does
+// nothing, in a few system calls, when the session works on no job. A watcher sends its events to the broker.
 func ByHook(ctx context.Context, r Report) (told bool, err error) {
 	if r.Session == "" || CheckID(r.Session) != nil {
 		return false, nil
@@ -183,8 +183,8 @@ func (to bound) after(r Report) bound {
 	return to
 }
 
-// heard remembers the conversation of a job. its is false when the session was given another job meanwhile, or another conversation was
-// heard of first.
+// heard remembers the conversation of a job. its is false when the session was given another job meanwhile, or another
+// conversation came first.
 func (b *Book) heard(ctx context.Context, to bound, r Report) (its bool, err error) {
 	if to.after(r) == to {
 		return true, nil
@@ -230,7 +230,7 @@ func (j *Job) hears(m Moment, role string, now time.Time) (d Draft, say bool) {
 	if j.Last == Progress && j.Detail == Terminating { // what it does now is not its own doing; a prompt shows that it goes on
 		return Draft{Kind: Progress, Detail: "the agent goes on"}, m == Begins
 	}
-	fresh := j.Last == "" || j.Type == Loop && j.Last == Done // this turn was not heard of yet
+	fresh := j.Last == "" || j.Type == Loop && j.Last == Done // this turn is new
 	switch m {
 	case Begins, Works:
 		switch {

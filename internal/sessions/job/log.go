@@ -90,7 +90,7 @@ func (c *change) copyEvent(id string, e *Event) {
 	}
 }
 
-// note adds something that is no event to the log.
+// note adds a line to the log that is not an event.
 func (c *change) note(j *Job, what string, more func(n *canonjson.Object)) error {
 	var n canonjson.Object
 	n.Str("event", what)
@@ -129,7 +129,8 @@ func (b *Book) appendLine(id string, line []byte, limit int64) (err error) {
 	return nil
 }
 
-// addLine adds a line to a file of that size. When somebody was ended while writing the one before it, what is there stays a line of its own.
+// addLine adds a line to a file of that size. If a process was ended while writing the line before it, that text stays a line
+// of its own.
 func addLine(f *atomicfile.File, size int64, line []byte) error {
 	text := make([]byte, 0, len(line)+2)
 	if size > 0 {
@@ -225,7 +226,7 @@ func (b *Book) readLog(id string, from, most int64) (data []byte, size int64, er
 	return data[:got], info.Size, nil
 }
 
-// catchUp applies to a job what its log has beyond its record: whoever wrote it was ended in between.
+// catchUp applies to a job what its log has beyond its record: the writer was ended in between.
 func (b *Book) catchUp(j *Job) error {
 	data, size, err := b.readLog(j.ID, -tailSize, 0)
 	if err != nil {
@@ -244,7 +245,7 @@ func (b *Book) catchUp(j *Job) error {
 	for i := range lines {
 		if e := lines[i].Event; e != nil && e.Seq > j.LastSeq {
 			j.behind = append(j.behind, e)
-			_ = j.apply(e, lines[i].Received) // what does not fit was written by somebody else, and is not ours to judge again
+			_ = j.apply(e, lines[i].Received) // another program wrote a line that does not fit, and it is not ours to judge again
 		}
 	}
 	return nil
@@ -263,8 +264,8 @@ func tailSeq(data []byte, id string) (int64, bool) {
 	return 0, false
 }
 
-// now is what status.json holds beside the state: how far a broker was told, and how much was dropped. It is derived: when it
-// is lost, events are published twice, which those who read them notice by their numbers.
+// now is what status.json holds beside the state: how much a broker has received, and how much was dropped. It is derived: when
+// it is lost, events are published twice, which those who read them notice by their numbers.
 type now struct{ published, dropped int64 }
 
 func (b *Book) readNow(id string) (n now) {

@@ -52,8 +52,8 @@ func (e *SendError) Unwrap() error { return e.Err }
 // publishLock keeps those who tell a broker of one job from overtaking each other: a reader drops a number that is not above the last one.
 const publishLock = ".publish.lock"
 
-// Flush tells a broker all events of a job that it was not told yet, in their order. What came from the network is not sent back.
-// While the halt switch is on nothing is sent, and the error says so; it is sent later, by whoever flushes next.
+// Flush sends a broker all events of a job that it has not received yet, in their order. Events from the network are not sent
+// back. While the halt switch is on nothing is sent, and the error says so; the next flush sends it.
 func (b *Book) Flush(ctx context.Context, id string, p Publisher) (sent int, err error) {
 	if err := CheckID(id); err != nil {
 		return 0, err

@@ -38,7 +38,7 @@ type Type string
 const (
 	Single  Type = ""
 	Loop    Type = "loop"    // a second agent reviews what the first one did, until it is content
-	Discuss Type = "discuss" // an answer is wanted, and no file is changed
+	Discuss Type = "discuss" // an answer is expected, and no file is changed
 )
 
 // The phases of a loop.
@@ -64,7 +64,7 @@ const (
 // A Verdict is what the submitter says of a job that claims to be completed.
 type Verdict string
 
-// The verdicts. The zero one: nobody has looked yet.
+// The verdicts. The zero one: no verdict yet.
 const (
 	Accepted Verdict = "accepted"
 	Rejected Verdict = "rejected"
@@ -91,7 +91,7 @@ type Job struct {
 	Round, Rounds   int
 	Submitter       string
 	ClaimedBy       string
-	Running         time.Time // since when somebody works on it
+	Running         time.Time // since when an agent works on it
 	Heard           time.Time // when the last event was received
 	Last            Kind      // that event
 	Detail          string    // and what it said

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Memory remembers what this user has submitted, outside of every workspace: a record may have come with a folder from somebody else, and all
-// that stands in it is that one's word.
+// Memory remembers what this user has submitted, outside of every workspace: a record may have come with a foreign folder, and
+// its content proves nothing.
 type Memory struct {
 	Known    func(mark string) (bool, error)
 	Remember func(mark string) error
@@ -32,8 +32,8 @@ func (b *Book) mark(j *Job) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(all, "\x00"))))
 }
 
-// Stranger tells whether a job was submitted by somebody else, or on another machine. What cannot be found out counts as that. A book without
-// a memory knows no strangers.
+// Stranger reports whether a job was submitted by another user, or on another machine. If that is unknown it reports true. A
+// book without a memory knows no strangers.
 func (b *Book) Stranger(j *Job) bool {
 	if b.Memory.Known == nil {
 		return false

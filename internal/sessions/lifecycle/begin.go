@@ -32,7 +32,7 @@ const (
 	looksMember    = "looks"    // the looks at a new session that were done: "start", "0.3s", "2s"
 	worktreeMember = "worktree" // {"path":…,"branch":…,"new":true}: the folder was made for the session
 	promptMember   = "first_prompt"
-	beforeMember   = "before" // the row as it was, as long as it is not known what comes of an intent to begin
+	beforeMember   = "before" // the row as it was, as long as the result of an intent to begin is unknown
 )
 
 // The looks at a new session, by when they are done.
@@ -59,7 +59,7 @@ type begin struct {
 	seen    driver.Seen
 	screen  string // the last one that was looked at
 	ended   bool   // its end was found
-	marked  bool   // somebody else has written that end
+	marked  bool   // another process has written that end
 	visit   bool   // it was begun before: what becomes of it is not ours to write down
 	where   string // the id of the pane that is visited; "": that of the session of the row
 }
@@ -85,7 +85,7 @@ func ours(i *registry.Intent) bool {
 	return i != nil && proc.ID{PID: i.PID, Start: i.Start, Boot: i.Boot} == self
 }
 
-// errTaken reports a row that somebody else has changed meanwhile: what was decided about it does not hold any more.
+// errTaken reports a row that another process has changed meanwhile: the decision about it is no longer valid.
 var errTaken = errors.New("another process is at work on it")
 
 // start starts the program. What it returns as an error is that nothing runs.
@@ -140,8 +140,8 @@ func (b *begin) notStarted(ctx context.Context, err error) error {
 	return &Error{Kind: Unclear, Session: b.row.Name, Text: "tmux did not say whether it was started", Err: errors.Join(err, e), Next: "tutti session status " + b.row.Name}
 }
 
-// adrift tells whether an error of start leaves it open what runs. The row then keeps the intent, held by nobody, so that the next one
-// who looks finds out.
+// adrift tells whether an error of start leaves it open what runs. The row then keeps the intent, held by no process, so that
+// the next look finds out.
 func (b *begin) adrift(ctx context.Context, err error) bool {
 	if e, ok := errors.AsType[*Error](err); !ok || e.Kind != Unclear {
 		return false
@@ -204,8 +204,8 @@ func (m *Manager) present(r *registry.Row, pane *tmux.Pane, first proc.ID) {
 // busLimit is how long the bus may take to be told; it takes some milliseconds.
 const busLimit = 10 * time.Second
 
-// tellBus tells the bus that the agent is there, and returns the agent's address, "" for none. That the bus cannot be told is no reason to
-// end the agent.
+// tellBus registers the agent on the bus, and returns the agent's address, "" for none. A failure is not a reason to end the
+// agent.
 func (b *begin) tellBus(ctx context.Context) string {
 	if b.m.o.Bus.Began == nil {
 		return ""
@@ -219,7 +219,7 @@ func (b *begin) tellBus(ctx context.Context) string {
 	return instance
 }
 
-// birth is what the bus is told of a session.
+// birth is the description of a session for the bus.
 func (m *Manager) birth(r *registry.Row, pane *tmux.Pane, first proc.ID) Birth {
 	return Birth{
 		Name: r.Name, Agent: r.Kind(), Owner: r.OwnerID, Conversation: r.Conversation(), Dir: r.Pane.Cwd, Instance: r.Instance,

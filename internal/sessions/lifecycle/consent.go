@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A registry may have come with a cloned repository, and then somebody else has written what its rows start. So a command of a row is
-// run only when it was started from this account before, or when its user agrees to it now.
+// A registry may have come with a cloned repository, and then its rows start foreign commands. So a command of a row is run
+// only when it was started from this account before, or when its user agrees to it now.
 
 // A part of a command, as it is remembered.
 const (
@@ -14,9 +14,9 @@ const (
 	programOnly = "program" // whatever its arguments
 )
 
-// remembered is what is kept of a command: the folder, the kind of program, the program, and the arguments of its user. What is made
-// anew each time, as the id of a conversation is, does not count. "" is a command that nobody has to vouch for: the program of that
-// kind as it is, without an argument of anybody.
+// remembered is what is kept of a command: the folder, the kind of program, the program, and the arguments of its user. Parts
+// that are made anew each time, such as the id of a conversation, do not count. "" is a command that needs no consent: the
+// plain CLI of that kind, without arguments.
 func (b *begin) remembered(part, dir string) string {
 	words := []string{part, b.m.place(dir).Dir, b.kind.Name, b.program}
 	if part == whole {

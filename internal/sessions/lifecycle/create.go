@@ -10,7 +10,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// A CreateRequest says what session is wanted.
+// A CreateRequest describes the new session.
 type CreateRequest struct {
 	Agent string // kind of program; "" is that of the row
 	Name  string // "": made from the folder and the kind
@@ -24,7 +24,7 @@ type CreateRequest struct {
 	Prompt  string   // typed when the program is ready for it
 	Ready   time.Duration
 	Branch  string // the program works in a new worktree of this branch, beside the repository
-	Trust   bool   // run the command of a row that is there, whoever has written it
+	Trust   bool   // run the command of an existing row, no matter who wrote it
 	Role    string
 	Job     string
 	Wait    bool // look again after 0.3 s and 2 s
@@ -89,7 +89,7 @@ type creation struct {
 	tree   *worktree
 }
 
-// claim writes what is about to be done. Whoever was quicker wins.
+// claim records the intent. The quicker process wins.
 func (c *creation) claim(ctx context.Context) error {
 	row, err := c.m.o.Registry.Change(ctx, c.q.Name, func(r *registry.Row, found bool) error {
 		if found != (c.before != nil) || found && r.Revision != c.before.Revision {

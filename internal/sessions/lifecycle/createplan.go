@@ -15,7 +15,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// plan finds out what is wanted, and whether it can be had. Nothing is changed.
+// plan finds out what is requested, and whether it is possible. Nothing is changed.
 func (c *creation) plan(ctx context.Context) error {
 	rows, problems, err := c.m.o.Registry.Rows(ctx)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func (m *Manager) takenFor(ctx context.Context, rows []registry.Row, server stri
 	}
 }
 
-// free looks whether the name can be used: that nothing of the row runs, and that nobody else has it.
+// free checks whether the name can be used: that nothing of the row runs, and that no other session has it.
 func (c *creation) free(ctx context.Context) error {
 	if c.before == nil {
 		return c.unknown(ctx)

@@ -66,7 +66,7 @@ func (c *creation) row(dir string) error {
 		r.Attachments = append(append([]byte{'['}, bytes.TrimPrefix(list, []byte{','})...), ']')
 	}
 	r.Job = c.q.Job
-	if edited := c.before != nil && c.taken == whole && c.q.Program == "" && c.before.StartCommand != "" && !madeHere(c.before); !edited { // else the words of whoever wrote it stay
+	if edited := c.before != nil && c.taken == whole && c.q.Program == "" && c.before.StartCommand != "" && !madeHere(c.before); !edited { // else the text of its writer stays
 		r.StartCommand = shown(argv)
 	}
 	r.StartArgv = argv

@@ -25,12 +25,12 @@ func wasLost(r *registry.Row) bool {
 	return r.Status == registry.Terminated && r.Mode != modePurge && string(r.Get(lostMember)) == "true"
 }
 
-// CutOff tells whether the session of a row went without its program having ended by itself, or may have just now: its row still says that it
-// runs. One that was stopped, or whose program has ended in order, was meant to be over.
+// CutOff tells whether the session of a row went without its program having ended by itself, or may have just now: its row
+// still says that it runs. One that was stopped, or whose CLI has ended in order, is over.
 func CutOff(r *registry.Row) bool { return r.Status == registry.Running || wasLost(r) }
 
-// Settle finds out what became of a session at which somebody was at work who is gone, and writes it down. A row at which nobody was
-// at work stays as it is. The error is of kind Refused when somebody still is.
+// Settle finds out what became of a session whose worker process is gone, and records it. A row without such a process stays as
+// it is. The error is of kind Refused when the process still runs.
 func (m *Manager) Settle(ctx context.Context, name string) (registry.Row, error) {
 	r, err := m.row(ctx, name)
 	if err != nil {
@@ -54,11 +54,11 @@ func (m *Manager) settled(ctx context.Context, r registry.Row) (registry.Row, er
 	return r, nil
 }
 
-// settleBegin ends a create or a resume that was cut off. What runs is kept, for it was wanted.
+// settleBegin ends a create or a resume that was cut off. A running session is kept, because it was requested.
 func (m *Manager) settleBegin(ctx context.Context, r *registry.Row) (registry.Row, error) {
 	s := observe.Look(ctx, r)
 	if r.OwnerID == "" && s.State != observe.Alive && s.State != observe.Unknown {
-		s = observe.Observation{State: observe.Absent} // who begins a session gives it an owner: this one is of somebody else
+		s = observe.Observation{State: observe.Absent} // a create gives its session an owner: this one has another
 	}
 	if s.State == observe.Unknown {
 		return *r, &Error{Kind: Unclear, Session: r.Name, Text: r.Intent.Verb + " was cut off, and tmux does not say whether it succeeded", Err: s.Err}
@@ -94,7 +94,7 @@ func (m *Manager) settleBegin(ctx context.Context, r *registry.Row) (registry.Ro
 		row.Intent = nil
 		return nil
 	})
-	if errors.Is(err, errTaken) { // somebody else was quicker
+	if errors.Is(err, errTaken) { // another process was quicker
 		if again, e := m.row(ctx, r.Name); e != nil || again.Intent == nil {
 			return again, e
 		}

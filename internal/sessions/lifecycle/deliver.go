@@ -21,9 +21,9 @@ import (
 // that takes as long as its model likes.
 const deliverWait = 5 * time.Minute
 
-// Deliver types a text into the program of a session and submits it, as a person would who sits before it: when the screen shows that
-// the agent rests, asks nothing, and that nobody has begun to type. nil means that the place where its user types is empty again. The
-// text arrives byte for byte, but for line feeds at its end, or is refused. A *halt.Error means that nothing was typed.
+// Deliver types a text into the program of a session and submits it, as a person would: when the screen shows that the agent is
+// idle, asks nothing, and that no one has begun to type. nil means that the place where its user types is empty again. The text
+// arrives byte for byte, but for line feeds at its end, or is refused. A *halt.Error means that nothing was typed.
 func (m *Manager) Deliver(ctx context.Context, name, text string) error {
 	return m.DeliverWithin(ctx, name, text, deliverWait)
 }

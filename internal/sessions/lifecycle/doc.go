@@ -6,7 +6,7 @@
 //
 // # What it promises
 //
-//   - Intent before action. The row says what is about to be done before it is done, and what came of it afterwards. The lock of the
+//   - Intent before action. The row says what is about to be done before it is done, and the result afterwards. The lock of the
 //     registry is never held while something is waited for. If a process is killed in between, the next one that looks finds out what
 //     is true and writes it down.
 //   - A process is signalled only by pid, start and boot. After a boot no process of before exists, whatever has its number now.

@@ -23,8 +23,8 @@ var withheld = []string{
 	"HERMES_KANBAN_TASK", "SESSION_ID", "SESSION_WORKSPACE_ID",
 }
 
-// passed is what a program gets of the environment of who starts it, with the owner of its session and the workspace that it belongs
-// to. A tmux server hands on what it was started with, which is somebody else's.
+// passed is the part of its starter's environment that a CLI gets, with the owner of its session and the workspace that it
+// belongs to. A tmux server hands on the environment that it was started with, which is another process's.
 func passed(environ []string, owner, workspace string) []string {
 	kept := make([]string, 0, len(environ)+2)
 	for _, v := range environ {

@@ -37,8 +37,8 @@ func (b *begin) endedAtOnce(ctx context.Context) bool {
 	return false
 }
 
-// becomes is how long the process of a new pane may take to become its program: until then tmux calls it tmux. It mostly has when the bus was
-// told, and was seen not to have where all processors had other work.
+// becomes is how long the process of a new pane may take to become its program: until then tmux calls it tmux. It mostly has
+// when the bus has the agent, and was seen not to have where all processors had other work.
 const becomes = 100 * time.Millisecond
 
 // forked tells whether the process of a new pane is still the copy of the server that tmux makes first.

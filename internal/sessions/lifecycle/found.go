@@ -12,10 +12,10 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// autoDetected is how a row is said to have ended that nobody stopped.
+// autoDetected is the recorded end of a row that was not stopped.
 const autoDetected = "auto-detected"
 
-// An End says how the end of a session was found that nobody stopped.
+// An End says how the unrequested end of a session was found.
 type End struct {
 	How   string // in words, for the row
 	Lost  bool   // the session went with its server or its machine

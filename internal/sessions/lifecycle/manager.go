@@ -37,7 +37,7 @@ type Options struct {
 	Jobs func(ctx context.Context, job, event, detail string) error
 	// Attached returns the names of our MCP servers that an agent CLI starts in a folder, for the row; nil: it is not known.
 	Attached func(agent, dir string) []string
-	// Tell is told what a user should see besides the result, one line each; nil: nobody.
+	// Tell gets what a user should see besides the result, one line each; nil: none.
 	Tell func(line string)
 }
 
@@ -47,23 +47,24 @@ type Started struct {
 	Remember func(command string) error
 }
 
-// A Bus is what the bus is told of sessions. The agent of a session is there from its first moment, before its own server has come up.
+// A Bus is how sessions are registered on the bus. The agent of a session is there from its first moment, before its own server
+// has come up.
 type Bus struct {
 	// Began is called when the program of a session has been started. It returns the agent's address, which is kept in the row.
 	Began func(ctx context.Context, b Birth) (instance string, err error)
 	// Ended is called when a session has ended: what kept its agent present is taken away.
 	Ended func(ctx context.Context, r *registry.Row) error
-	// Kept is called from time to time by who sees the program of a session alive: its agent is present although no server of its own has
-	// come up to say so. It does nothing where one has.
+	// Kept is called from time to time by a watcher that sees the program of a session alive: its agent is present although no
+	// server of its own has come up to say so. It does nothing where one has.
 	Kept func(ctx context.Context, b Birth) error
-	// Conversation returns the last conversation that was heard of in the program that a process began, in a folder; "" for none. Hooks
-	// tell of them.
+	// Conversation returns the last conversation that hooks reported for the program that a process began, in a folder; "" for
+	// none.
 	Conversation func(ctx context.Context, agent, dir string, first proc.ID) (string, error)
 	// Cleared returns the owner of the session in which "/clear" began a conversation, "" when that is not known. Hooks tell of it.
 	Cleared func(agent, conversation string) (owner string)
 }
 
-// A Birth is what the bus is told of a session that has begun.
+// A Birth is the description of a new session for the bus.
 type Birth struct {
 	Name, Agent  string
 	Owner        string // of the session, see [observe.Variable]
@@ -124,9 +125,9 @@ func (m *Manager) place(dir string) driver.Site {
 // A Kind says what an [Error] means to a program that called.
 type Kind uint8
 
-// The kinds. Their numbers are no exit codes.
+// The kinds. Their numbers are not exit codes.
 const (
-	Refused   Kind = iota // not registered, there already, or not allowed as it stands
+	Refused   Kind = iota // not registered, there already, or not allowed in its state
 	NotUp                 // the program did not stay up
 	Several               // more than one candidate; none was chosen
 	StillUp               // something runs on after everything was tried
@@ -134,7 +135,7 @@ const (
 	Unclear               // tmux did not answer: nothing is known, and nothing was done
 	Inside                // who asks runs in the session, and would end with it
 	Nothing               // there is nothing to go on with, whatever is tried
-	Busy                  // somebody else is at work on it
+	Busy                  // another process is at work on it
 )
 
 // An Error says what could not be done to a session, and what to type next.
@@ -142,7 +143,7 @@ type Error struct {
 	Kind    Kind
 	Session string
 	Text    string
-	Err     error  // what lies below; nil when the text is all
+	Err     error  // the underlying error; nil when the text is all
 	Next    string // a line to type, or words; "" when there is nothing to suggest
 }
 

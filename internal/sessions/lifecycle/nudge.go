@@ -14,9 +14,10 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// Nudge types a text into the pane in which the agent of a session of the bus lives, and submits it, as Deliver does for a session of the
-// registry. What the record says of the pane is believed when it can be seen: on one of the servers there is a pane of that id, the agent
-// runs in it, and its program is in front. Sessions of other machines are reached by nobody. The text has to be one line.
+// Nudge types a text into the pane in which the agent of a session of the bus lives, and submits it, as Deliver does for a
+// session of the registry. What the record says of the pane is believed when it can be seen: on one of the servers there is a
+// pane of that id, the agent runs in it, and its program is in front. Sessions of other machines cannot be reached. The text
+// has to be one line.
 func (m *Manager) Nudge(ctx context.Context, s *presence.Session, servers []tmux.Server, text string) error {
 	if err := m.o.Halted(); err != nil {
 		return err

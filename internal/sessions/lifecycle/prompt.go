@@ -213,7 +213,7 @@ func (b *begin) untyped(text string, err error) error {
 // errSlow reports that what was waited for did not come.
 var errSlow = errors.New("it took too long")
 
-// until looks at the screen until what is wanted is seen.
+// until polls the screen until the condition is met.
 func (b *begin) until(ctx context.Context, limit time.Duration, is func() bool) error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()

@@ -12,7 +12,7 @@ import (
 // A transcript belongs to a session only if the session's own process had it. The newest file of a folder, or the only one, proves
 // nothing: users start the same agent CLI there by hand.
 
-// An Evidence says how a transcript is known to be the session's own. The zero value is no proof.
+// An Evidence says how a transcript is known to be the session's own. The zero value is not a proof.
 type Evidence string
 
 // What counts as a proof.

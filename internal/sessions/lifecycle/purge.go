@@ -91,7 +91,8 @@ func (s *stopping) purgeable(ctx context.Context) (id string, d *driver.Driver, 
 	return id, d, nil
 }
 
-// shared tells who else has the conversation, in words: another row that can go on with it, or a program that is in it; "" when nobody has.
+// shared returns what else has the conversation, in words: another row that can go on with it, or a program that is in it; ""
+// for none.
 func (s *stopping) shared(ctx context.Context, id string) string {
 	kind := s.row.Kind()
 	rows, _, err := s.m.o.Registry.Rows(context.WithoutCancel(ctx))
@@ -237,7 +238,7 @@ func (s *stopping) forget(ctx context.Context, d *driver.Driver, id string) bool
 		return false
 	}
 	out, err := c.CombinedOutput()
-	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // else it has done it, and left somebody behind
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // else it has done it, and left a process behind
 		s.note("%s could not delete its conversation %s: %v: %.300s", d.Title, id, fmt.Errorf("%s: %w", d.Program, err), out)
 		return false
 	}

@@ -19,7 +19,7 @@ type ResumeRequest struct {
 	Latest       bool   // of the conversations of its folder that can be its own, the newest
 	Unproven     bool   // take the conversation of the row, and what another program noted, without a proof: the older scripts do
 	Force        bool   // also where the row says that there is nothing to go on with
-	Trust        bool   // run the command of the row, whoever has written it
+	Trust        bool   // run the command of the row, no matter who wrote it
 	Prompt       string
 	Ready        time.Duration
 	Wait         bool // look again after 0.3 s and 2 s
@@ -178,7 +178,7 @@ func (m *Manager) goesOn(ctx context.Context, q ResumeRequest, r registry.Row, s
 	return done, nil
 }
 
-// atWork says that somebody else has changed a row meanwhile.
+// atWork reports that another process has changed a row meanwhile.
 func atWork(name string) error {
 	return &Error{Kind: Busy, Session: name, Text: "another process has just begun or changed it", Next: "tutti session status " + name}
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // ResumeAll takes up every session again that went without its program having ended by itself: with the machine, with its tmux
-// server, or killed. Those that were stopped stay stopped. What there is nothing to go on with for, or somebody else is at work on, is
-// left out, and says so; what failed says so in its own result. The error is about all.
+// server, or killed. Those that were stopped stay stopped. Sessions that cannot be resumed, or that another process is at work
+// on, are left out with a remark; a failure is in its own result. The error is about all.
 func (m *Manager) ResumeAll(ctx context.Context, q ResumeRequest) ([]*Resumed, error) {
 	if err := m.o.Halted(); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (m *Manager) ResumeAll(ctx context.Context, q ResumeRequest) ([]*Resumed, e
 		if ctx.Err() != nil {
 			return all, context.Cause(ctx)
 		}
-		q.Name, q.Conversation, q.Latest = rows[i].Name, "", false // nobody looks at what each one takes
+		q.Name, q.Conversation, q.Latest = rows[i].Name, "", false // the output of each one is not read
 		done, err := m.oneOfAll(ctx, q)
 		if done == nil && err == nil {
 			continue

@@ -80,7 +80,7 @@ func Attach(ctx context.Context, r *registry.Row, inside string) (path string, a
 	return s.Attach(sight.Pane, inside)
 }
 
-// reach finds the session of a row, for who wants to see it. One that was started anew in its place is still the one that is meant.
+// reach finds the session of a row, for viewing. One that was started anew in its place still counts.
 func reach(ctx context.Context, r *registry.Row) (observe.Observation, error) {
 	s, err := observe.ServerOf(r)
 	if err != nil {

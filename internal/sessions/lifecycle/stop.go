@@ -45,16 +45,16 @@ type StopRequest struct {
 	NoKeys bool
 	// WithDaemon also ends the server that the program keeps in the background, which other sessions may use.
 	WithDaemon bool
-	// JobEvent is what its job is told at the end; "": that it failed, unless it has said itself how it ended.
+	// JobEvent is the event for its job at the end; "": that it failed, unless it has said itself how it ended.
 	JobEvent string
 	Mode     Mode
 	// Apart: this process has left the session that it stops, if it was started there.
 	Apart bool
-	// Begun is called once the stop stands in the registry; nil: nobody asks.
+	// Begun is called once the stop is in the registry; nil: not called.
 	Begun func()
 }
 
-// Stopped is what came of a stop.
+// Stopped is the result of a stop.
 type Stopped struct {
 	Session string
 	Was     registry.Status // "" without a row
@@ -68,7 +68,7 @@ type Stopped struct {
 	Deleted      []string            // what a purge deleted
 	Trash        string              // the folder with a copy of it; "" for none
 	Kept         []Remains           // what a purge left
-	Forgot       string              // the program that was told to delete it itself, by its title; "" for none
+	Forgot       string              // the CLI that was asked to delete it itself, by its title; "" for none
 	Ended        []proc.Process      // what belonged to the session
 	Left         []proc.Process      // what could not be ended
 	Apart        []observe.Bystander // what was started in it and lives on
@@ -90,8 +90,9 @@ const (
 	StepSIGKILL = "SIGKILL"
 )
 
-// Stop ends a session: the program, whatever it has started, and its tmux session, in the order that loses least. The row says what
-// is being done before it is done, and that it is done once that is certain. A session that has ended already is no error.
+// Stop ends a session: the program, whatever it has started, and its tmux session, in the order that loses least. The row says
+// what is being done before it is done, and that it is done once that is certain. A session that has ended already is not an
+// error.
 //
 // What could not be ended is named by an error of kind StillUp. When the context ends, what was begun is left where it is, the row
 // says so, and another Stop goes on from there.
@@ -146,7 +147,7 @@ func (s *stopping) run(ctx context.Context) (err error) {
 	}
 }
 
-// errBusy reports that somebody else was faster.
+// errBusy reports that another process was faster.
 var errBusy = errors.New("another process is at it")
 
 // once waits for its turn and stops the session.
@@ -174,8 +175,8 @@ func (s *stopping) once(ctx context.Context) error {
 	return s.finish(ctx, s.endProcesses(ctx))
 }
 
-// StopAll stops every session that runs, several at a time, and returns what came of each in the order of the registry. The error is all
-// of theirs, and what is wrong with the registry.
+// StopAll stops every session that runs, several at a time, and returns each result in the order of the registry. The error is
+// all of theirs, and what is wrong with the registry.
 func (m *Manager) StopAll(ctx context.Context, q StopRequest) ([]*Stopped, error) {
 	rows, problems, err := m.o.Registry.Rows(ctx)
 	if err != nil {

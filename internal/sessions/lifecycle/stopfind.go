@@ -29,9 +29,9 @@ type stopping struct {
 	as    registry.Row
 	shown string         // the screen as it was found with the session; "" when it has to be asked for
 	kin   []proc.Process // of every look so far
-	empty bool           // the last look found nobody
+	empty bool           // the last look found no process
 	began time.Time
-	told  bool // the bus was told of the end
+	told  bool // the bus has recorded the end
 	// remained: the row says already how the session ended, and processes of it still ran
 	remained bool
 }
@@ -44,7 +44,8 @@ func (s *stopping) fail(kind Kind, err error, text, next string) error {
 	return &Error{Kind: kind, Session: s.row.Name, Text: text, Err: err, Next: next}
 }
 
-// find looks for the session: under its name, and, where there is none or one of somebody else, by its owner. Users rename sessions.
+// find looks for the session: under its name, and, if there is none or it has another owner, by its owner. Users rename
+// sessions.
 func (s *stopping) find(ctx context.Context) {
 	s.sight = s.look(ctx)
 	if s.row.OwnerID == "" || s.sight.State != observe.Absent && !s.sight.Foreign {
@@ -80,8 +81,8 @@ func (s *stopping) look(ctx context.Context) observe.Observation {
 	return observe.Judge(&s.row, pane, err)
 }
 
-// turn waits until nobody else is at the session: two stops at once end it once. Who begins it, or goes on with it, is given a while,
-// and who is stuck does not keep it from being ended.
+// turn waits until no other process is at the session: two stops at once end it once. A process that begins or resumes it gets
+// a while, and one that is stuck does not prevent its end.
 func (s *stopping) turn(ctx context.Context) error {
 	limit := s.m.o.Now().Add(turnLimit)
 	for {
@@ -116,15 +117,15 @@ func (s *stopping) turn(ctx context.Context) error {
 }
 
 const (
-	// turnLimit is how long somebody else may be at a session. A stop takes at most the longest grace and some seconds.
+	// turnLimit is how long another process may be at a session.
 	turnLimit = 20 * time.Second
-	// glance lies between two looks at something that tells nobody when it changes: a screen, the registry.
+	// glance is the time between two looks at something that reports no changes: a screen, the registry.
 	glance = 25 * time.Millisecond
 )
 
 const VerbStop = "stop"
 
-// holder is who is at a session; the zero ID: nobody.
+// holder is the process that is at a session; the zero ID: none.
 func holder(r *registry.Row) proc.ID {
 	if r.Intent == nil || r.Intent.PID <= 1 {
 		return proc.ID{}
@@ -221,7 +222,7 @@ func ownerWords(r *registry.Row, p tmux.Pane) string {
 	return "its owner is " + said(p.Owner) + ", that of the row " + said(r.OwnerID)
 }
 
-// within tells whether this process is a part of the session: by what it was started with, or by who started it.
+// within tells whether this process is a part of the session: by its environment, or by its parents.
 func (s *stopping) within() bool {
 	if s.as.OwnerID != "" && s.m.o.Env(observe.Variable) == s.as.OwnerID {
 		return true

@@ -12,7 +12,8 @@ import (
 	"tutti/internal/sessions/observe"
 )
 
-// gather adds who belongs to the session now to who did before. Where nobody does, nobody can be started in it any more.
+// gather adds the current processes of the session to the former ones. If there are none, no process can be started in it any
+// more.
 func (s *stopping) gather() {
 	kin, apart, err := observe.Processes(&s.as, s.first)
 	if err != nil {
@@ -64,7 +65,7 @@ func allGone(ctx context.Context, limit time.Duration, all ...proc.ID) bool {
 	return len(proc.Gone(ctx, all)) == 0
 }
 
-// daemons ends the background server of the program, if that is wanted, and keeps in mind who else lives on.
+// daemons ends the background server of the program, if requested, and remembers which other processes live on.
 func (s *stopping) daemons(ctx context.Context) error {
 	s.out.Apart = slices.DeleteFunc(s.out.Apart, func(b observe.Bystander) bool { return !b.Alive() })
 	if !s.q.WithDaemon {

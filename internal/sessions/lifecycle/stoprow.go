@@ -117,7 +117,7 @@ func (s *stopping) change(ctx context.Context, f func(r *registry.Row) error) er
 	return nil
 }
 
-// write writes the outcome. What has happened is written also when nobody waits for it any more.
+// write writes the outcome. Events that have happened are written also when the caller no longer waits.
 func (s *stopping) write(ctx context.Context, f func(r *registry.Row)) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 	defer cancel()
@@ -159,7 +159,8 @@ func (s *stopping) final(r *registry.Row) {
 	r.VisibleStatus = r.Status
 }
 
-// finish says what came of it: to the job and the bus first, so that one who is cut off here says it again the next time.
+// finish reports the result: to the job and the bus first, so that a process that is cut off here reports it again the next
+// time.
 func (s *stopping) finish(ctx context.Context, failed error) error {
 	s.out.Took = time.Since(s.began)
 	if failed != nil {
@@ -196,7 +197,7 @@ func (s *stopping) tellBus(ctx context.Context) {
 	}
 }
 
-// cutOff leaves the intent behind, held by nobody, with what is known.
+// cutOff leaves the intent behind, held by no process, with what is known.
 func (s *stopping) cutOff(ctx context.Context, failed error) error {
 	return s.write(ctx, func(r *registry.Row) {
 		if by := holder(r); r.Intent == nil || by != proc.Self() {
@@ -213,7 +214,7 @@ func (s *stopping) cutOff(ctx context.Context, failed error) error {
 // ErrJobOver is what [Options.Jobs] returns for a job that has said itself how it ended.
 var ErrJobOver = errors.New("the job is over")
 
-// tellJob tells the job of the session, if it has one. It is no reason not to end a session that nobody hears of it.
+// tellJob notifies the job of the session, if it has one. A failure does not prevent the end of the session.
 func (s *stopping) tellJob(ctx context.Context, event, detail string) {
 	if s.row.Job == "" || s.m.o.Jobs == nil || s.bare {
 		return

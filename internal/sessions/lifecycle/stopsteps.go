@@ -204,7 +204,7 @@ func (s *stopping) rest(ctx context.Context) {
 			rest = append(rest, p.ID)
 		}
 	}
-	if s.first.PID > 1 && s.first.Alive() { // it goes on; its own are not to be taken from it before it is told again
+	if s.first.PID > 1 && s.first.Alive() { // it goes on; its own are not to be taken from it before it is asked again
 		return
 	}
 	if len(rest) == 0 || len(s.out.Steps) > 0 && allGone(ctx, ownAccord, rest...) || ctx.Err() != nil {
@@ -213,13 +213,13 @@ func (s *stopping) rest(ctx context.Context) {
 	s.took(StepTerm)
 	for _, id := range rest {
 		if proc.Signal(id, syscall.SIGTERM) == nil {
-			_ = proc.Signal(id, syscall.SIGCONT) // of who has ended meanwhile nothing is wanted
+			_ = proc.Signal(id, syscall.SIGCONT) // ignore processes that have ended meanwhile
 		}
 	}
 	allGone(ctx, min(s.grace(), restGrace), rest...)
 }
 
-// close ends the tmux session. What still runs in it loses its terminal, and is told so.
+// close ends the tmux session. A process that still runs in it loses its terminal, and gets a signal.
 func (s *stopping) close(ctx context.Context) error {
 	if s.sight.State == observe.Absent {
 		return nil

@@ -28,7 +28,7 @@ type worktree struct {
 	made   bool
 }
 
-// planTree looks whether a worktree can be made. Its folder lies beside the repository, and is called after both.
+// planTree checks whether a worktree can be made. Its folder is beside the repository, and is called after both.
 func planTree(ctx context.Context, dir, branch string) (*worktree, error) {
 	refuse := func(text string, err error) error { return &Error{Kind: Refused, Text: text, Err: err} }
 	if branch[0] == '-' {

@@ -21,7 +21,8 @@ type Beat struct {
 	Servers []Heard   // by name
 }
 
-// Heard is what came of the last look at a tmux server: "watched", "polled" (it cannot be watched), "absent", or why it is not known.
+// Heard is the result of the last look at a tmux server: "watched", "polled" (it cannot be watched), "absent", or why it is not
+// known.
 type Heard struct{ Name, Result string }
 
 // BeatPath is where the monitor of a registry writes.

@@ -69,8 +69,8 @@ func (k *Keepalive) Run(ctx context.Context) error {
 // maxWatched bounds how many servers are watched at a time: it takes a program for each.
 const maxWatched = 8
 
-// Pass keeps those sessions whose agent lives in its pane. Such are not kept: one that was closed or came from another machine, and one
-// in whose pane something else runs by now, or on a server of another life.
+// Pass keeps those sessions whose agent lives in its pane. These are not kept: one that was closed or came from another
+// machine, and one whose pane runs something else by now, or on a server of another life.
 func (k *Keepalive) Pass(ctx context.Context) error {
 	all, _, err := k.Presence.All(ctx)
 	if err != nil {

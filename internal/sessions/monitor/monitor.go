@@ -25,9 +25,9 @@ type Watching struct {
 	DryRun bool
 	// Every is how often everything is looked at although nothing was heard; 0: 30 s.
 	Every time.Duration
-	// Tell is told of each difference once, and again when something was done about it. Nil: nobody.
+	// Tell gets each difference once, and again when something was done about it. Nil: none.
 	Tell func(Difference)
-	// Ready is called when from now on nothing is missed; nil: nobody asks.
+	// Ready is called when from now on nothing is missed; nil: not called.
 	Ready func()
 }
 
@@ -81,8 +81,8 @@ func Reconcile(ctx context.Context, m *lifecycle.Manager, w Watching) error {
 	}
 }
 
-// Run keeps the registry up to date until the context ends. It is told by tmux and by the file system when something happens, and
-// looks at everything now and then; in between nothing wakes up.
+// Run keeps the registry up to date until the context ends. It gets events from tmux and the file system, and looks at
+// everything now and then; in between nothing wakes up.
 func Run(ctx context.Context, m *lifecycle.Manager, w Watching) error {
 	mo := newMonitor(m, w)
 	if !w.DryRun {
@@ -167,7 +167,7 @@ type monitor struct {
 	listener *listener
 	suspects map[string]suspect
 	young    bool              // a session was begun so lately that it has to be looked at again
-	told     map[string]string // what was told of a session and class
+	told     map[string]string // what was reported of a session and class
 	said     map[string]bool   // what was found in this pass
 }
 

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// tell tells of a difference, unless it was told already.
+// tell reports a difference, unless it was reported already.
 func (mo *monitor) tell(d Difference) {
 	key := d.Class + " " + d.Session
 	if mo.said != nil {
@@ -73,8 +73,8 @@ const LooksAgain = "look again"
 // clear says that a session is not gone.
 func (mo *monitor) clear(f *observe.Found) { delete(mo.suspects, f.Name) }
 
-// gone writes that a session is gone, when two looks have said so. A program that runs on without its session keeps its row: nobody
-// could end it otherwise.
+// gone writes that a session is gone, when two looks have said so. A program that runs on without its session keeps its row: it
+// could not be ended otherwise.
 func (mo *monitor) gone(ctx context.Context, f *observe.Found) (again time.Duration) {
 	d := Difference{Class: "A", Session: f.Name, Server: f.Server, Found: goneWords(f)}
 	if f.Process.PID > 0 && f.State == observe.Absent {
@@ -139,7 +139,7 @@ func (mo *monitor) single(f *observe.Found) bool {
 	return n == 1
 }
 
-// settle brings to an end what was cut off. Nothing is signalled: what a stop has left alive is told of.
+// settle brings to an end what was cut off. Nothing is signalled: processes that a stop has left alive are reported.
 func (mo *monitor) settle(ctx context.Context, f *observe.Found) {
 	in := f.Row.Intent
 	d := Difference{Class: "cut", Session: f.Name, Server: f.Server, Found: in.Verb + " was cut off", Does: "settled"}

@@ -17,11 +17,12 @@ import (
 // An Inhabitant says which agent is looked for in panes.
 type Inhabitant struct {
 	Kind string // of program, as in addresses
-	Pane string // the id of its pane, as somebody wrote it down; "" finds nothing
-	// Session is the name of its session of tmux, "" where nobody knows. Kept is its session on the bus; nil: there is none that counts.
+	Pane string // the recorded id of its pane; "" finds nothing
+	// Session is the name of its session of tmux, "" if unknown. Kept is its session on the bus; nil: there is none that
+	// counts.
 	Session string
 	Kept    *presence.Session
-	PID     int       // a process of it, or of its server; 0 where nobody knows
+	PID     int       // a process of it, or of its server; 0 if unknown
 	By      time.Time // its program was there by then; of one with a session on the bus, when that began
 }
 
@@ -33,9 +34,9 @@ type Resident struct {
 	Driver  *driver.Driver
 }
 
-// Inhabitants finds the panes in which an agent lives: the pane has that id, and below its first process runs a program of that kind which was
-// there by then. The id alone says nothing, because every server of tmux counts from the beginning; so there can be more than one, and then nobody
-// knows which. Without an error a result without any means that there is none.
+// Inhabitants finds the panes in which an agent lives: the pane has that id, and below its first process runs a program of that
+// kind which was there by then. The id alone says nothing, because every server of tmux counts from the beginning; so there can
+// be more than one, and then it is unknown which. Without an error a result without any means that there is none.
 func Inhabitants(ctx context.Context, servers []tmux.Server, q Inhabitant) (all []Resident, err error) {
 	d, ok := driver.Kind(q.Kind)
 	if !ok || q.Pane == "" {
@@ -107,7 +108,7 @@ func Runs(d *driver.Driver, p proc.Process) bool {
 	return identity.Process{ID: p.ID, Comm: p.Comm, Args: argv}.Agent() == d.Name
 }
 
-// keepable tells whether a session can be kept at all by who sees its pane on this machine.
+// keepable reports whether a session can be kept at all by a process that sees its pane on this machine.
 func InLocalPane(s *presence.Session) bool {
 	if s.Launch == nil || s.Launch.Tmux == nil || s.Launch.Tmux.Pane == "" || s.MirroredAt != "" {
 		return false

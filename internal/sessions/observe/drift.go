@@ -24,7 +24,7 @@ var Drifts = [...]struct{ Letter, Means string }{
 	{"?", "tmux did not answer: nothing is known"},
 }
 
-// judge compares what was found with the row. What somebody is just doing is no drift.
+// judge compares what was found with the row. An action under way is not a drift.
 func (f *Found) judge() {
 	var letters []byte
 	add := func(letter byte, when bool) {

@@ -18,8 +18,8 @@ type Observer struct {
 	Home string                   // of the user, absolute
 	Env  func(name string) string // the environment; nil: an empty one
 	Now  func() time.Time         // nil: the system's clock
-	// Workspace is the folder that the registry belongs to, absolute, without links. A session there that looks like ours and has
-	// no row is told of; "" looks for none.
+	// Workspace is the folder that the registry belongs to, absolute, without links. A session there that looks like ours and
+	// has no row is reported; "" looks for none.
 	Workspace string
 	// Servers are names of tmux servers that are asked although no row names them.
 	Servers []string
@@ -44,7 +44,7 @@ type Background struct {
 
 // Found is what was found of one session.
 type Found struct {
-	Row *registry.Row // nil: nobody registered it
+	Row *registry.Row // nil: it is not registered
 	// Name and Server say where it was looked for. Now is what tmux calls it meanwhile, "" for the same.
 	Name, Server, Now string
 	Kind              string // of program, "" when it is not known
@@ -61,7 +61,7 @@ type Found struct {
 	Skips []string
 	// Remarks are what else a user should know, in words.
 	Remarks []string
-	// UnderWay: somebody is about to do what the row's intent says. CutOff: it was begun, and nobody is at it any more.
+	// UnderWay: a process is about to do what the row's intent says. CutOff: it was begun, and no process is at it any more.
 	UnderWay, CutOff bool
 }
 
@@ -179,7 +179,7 @@ func (l *looker) lost(f *Found) {
 		return
 	}
 	if !sure {
-		return // somebody else has its number
+		return // another process has its number
 	}
 	f.Process = id
 	f.remark("process " + pid(id.PID) + " runs on without it")

@@ -68,7 +68,7 @@ type familiar struct {
 	all   []proc.Process
 	above map[int]bool // the first process
 	below map[int][]proc.Process
-	seen  map[proc.ID]bool // nobody is taken twice, nor one that is shunned
+	seen  map[proc.ID]bool // no process is taken twice, nor one that is shunned
 	kin   []proc.Process
 	apart []Bystander
 }

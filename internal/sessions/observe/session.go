@@ -88,8 +88,8 @@ func FirstProcess(r *registry.Row) (id proc.ID, ok bool) {
 	return proc.ID{PID: r.Pane.PID, Start: r.Pane.StartTicks, Boot: r.BootID}, true
 }
 
-// RememberedProcess is FirstProcess, and for a row of an older program, which has the pid alone, whoever has that pid now. sure is false then: it is
-// enough to say nothing for certain, and not enough to signal anybody.
+// RememberedProcess is FirstProcess, and for a row of an older program, which has the pid alone, the process that has that pid
+// now. sure is false then: nothing is certain, so it must not be signalled.
 func RememberedProcess(r *registry.Row) (id proc.ID, sure bool) {
 	if id, sure = FirstProcess(r); sure || r.Pane.PID <= 1 || r.Pane.StartTicks != 0 || EarlierBoot(r) {
 		return id, sure

@@ -58,7 +58,7 @@ func TranscriptRoot(f *driver.Finder, p driver.Site) *atomicfile.Dir {
 	return nil
 }
 
-// ReadTranscript reads the beginning of a file, which is no link.
+// ReadTranscript reads the beginning of a file that is not a link.
 func ReadTranscript(f *driver.Finder, p driver.Site, d *atomicfile.Dir, name string) (c Transcript, ok bool) {
 	file, info, err := d.Open(name, false, 0)
 	if err != nil {

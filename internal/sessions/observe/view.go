@@ -24,8 +24,8 @@ type Served struct {
 	byName map[string]tmux.Pane
 }
 
-// NewView looks at all tmux servers that rows name, and at those of the further names, at the same time: one that does not answer holds up
-// nobody but until tmux.Limit, or the end of the context.
+// NewView looks at all tmux servers that rows name, and at those of the further names, at the same time: one that does not
+// answer blocks the others only until tmux.Limit, or the end of the context.
 func NewView(ctx context.Context, rows []registry.Row, more ...string) *View {
 	v := &View{servers: map[string]*Served{}}
 	names := slices.Clone(more)

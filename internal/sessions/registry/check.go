@@ -14,7 +14,7 @@ import (
 // Limits of what is read and written.
 const (
 	maxName        = 128 // bytes of a name of ours; tmux takes more
-	maxForeignName = 300 // bytes of a name that somebody else gave: the longest that tmux was seen to take
+	maxForeignName = 300 // bytes of a foreign name: the longest that tmux was seen to take
 	maxServer      = 64  // bytes of a server name: the path of the socket has to fit into 108
 
 	maxMembers = 1000 // of a row, and of its pane: people and programs use some dozens
@@ -24,7 +24,7 @@ const (
 	screenBytes = 16 << 10
 )
 
-// Check returns an *InvalidError unless the row has what somebody would act upon.
+// Check returns an *InvalidError unless the row has what callers act upon.
 func (r *Row) Check() error {
 	bad := func(format string, args ...any) error {
 		return &InvalidError{Name: r.Name, Reason: fmt.Sprintf(format, args...)}

@@ -1,7 +1,7 @@
 // Package registry says what a row of the registry of agent sessions is, what it may hold, and what a session is called.
 //
 // The registry is a YAML file that people edit and that programs of others read and write, with a database beside it. This
-// package knows neither: a [Row] is read from a JSON object and written as one, and whoever keeps the files hands it over as a
+// package knows neither: a [Row] is read from a JSON object and written as one, and the keeper of the files provides it as a
 // [Registry] (package yaml does).
 //
 // # Rows keep what they do not know
@@ -13,9 +13,9 @@
 //
 // # What makes a row valid
 //
-// Only what somebody would act upon: a name, one of four statuses, the mapping of the pane, a server name that tmux takes, a role
-// that is not empty. A row without that is an [InvalidError]; it is reported, never repaired and never dropped. Anything else
-// that is wrong is a remark.
+// It checks only what callers act upon: a name, one of four statuses, the mapping of the pane, a server name that tmux takes, a
+// role that is not empty. A row without that is an [InvalidError]; it is reported, never repaired and never dropped. Anything
+// else that is wrong is a remark.
 //
 // # Times
 //

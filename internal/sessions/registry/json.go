@@ -105,7 +105,7 @@ func (r *Row) JSON() []byte {
 	fields := r.fields()
 	if r.VisibleStatus == "" && canonjson.Is(find(r.blank, visibleStatus), r.VisibleScreen) {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == visibleScreen })
-		fields[i].value = new(string) // it stands where an older program put it
+		fields[i].value = new(string) // it is where an older program put it
 	}
 	return r.json(fields)
 }

@@ -18,8 +18,8 @@ const (
 // landing-page-refer-landing-page-creator-claude. Links in the path are followed first, because the programs follow them, too.
 // Only letters, digits and hyphens are used: tmux rewrites dots and colons in silence, and the row would never match again.
 //
-// Different folders can have one slug. taken says whether a row or a live session has a name for another folder than cwd; then
-// digits of the hash of the path are put before the kind, six or as many as it takes. taken may be nil.
+// Different folders can have one slug. taken reports whether a row or a live session has a name for another folder than cwd;
+// then digits of the hash of the path precede the kind, six or as many as it takes. taken may be nil.
 func Name(workspace, agent string, taken func(name, cwd string) bool) string {
 	cwd := workspace
 	if abs, err := filepath.Abs(cwd); err == nil {

@@ -10,8 +10,8 @@ import (
 
 // A Registry is the rows of one file. It is safe for concurrent use, among processes, too.
 type Registry interface {
-	// Rows returns the rows in the order of the file, and what is wrong with it. A row that cannot be used is no row, but a
-	// problem. A registry that does not exist is fs.ErrNotExist; a file that cannot be understood is an error, too.
+	// Rows returns the rows in the order of the file, and what is wrong with it. A row that cannot be used is a problem
+	// instead. A registry that does not exist is fs.ErrNotExist; a file that cannot be understood is an error, too.
 	Rows(ctx context.Context) ([]Row, []Problem, error)
 	// Change hands one row to f, under the lock, and writes what f made of it. Without such a row found is false, and the row, which
 	// has its name and nothing else, is added. f must not block: everybody waits for it. It may be called more than once, each time
@@ -59,7 +59,7 @@ type Problem struct {
 	Name   string // of the session, "" when it is about another thing
 	Line   int    // of the file, 0 when there is none
 	Reason string
-	// Unusable says that the row is not among the rows. Its session may well be alive: nobody should act as if there were none.
+	// Unusable says that the row is not among the rows. Its session may well be alive: do not act as if there were none.
 	Unusable bool
 }
 

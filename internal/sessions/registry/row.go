@@ -93,8 +93,8 @@ type Member struct {
 	Raw  []byte
 }
 
-// An Intent is what somebody is about to do to a session. It is written before the first step and removed after the last, so
-// that one who finds it, and finds its process gone, knows that it was cut off.
+// An Intent is an action that is about to be done to a session. It is written before the first step and removed after the last,
+// so that one who finds it, and finds its process gone, knows that it was cut off.
 type Intent struct {
 	Verb  string    // verb: create, resume, stop
 	Step  string    // step: how far it has come

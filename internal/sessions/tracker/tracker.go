@@ -26,12 +26,12 @@ const (
 	Name = "track"
 	// Limit is how long its answer is waited for: it is asked by a server that has to answer itself.
 	Limit = 10 * time.Second
-	// linger is how long the output is waited for when the program has ended and somebody still holds it.
+	// linger is how long the output is waited for when the program has ended and another process still holds it.
 	linger = 500 * time.Millisecond
 	// mark is the variable by which what the program starts is known again; its value is another one each time.
 	mark = "TUTTI_TRACK"
-	// ending is how long the end of those is waited for: who is killed has ended in an instant, and who starts others without end keeps
-	// nobody waiting.
+	// ending is how long the end of those is waited for: a killed process ends in an instant, and one that starts others
+	// without end does not make us wait.
 	ending = 2 * time.Second
 	// MaxAnswer is the longest answer that is taken, in bytes.
 	MaxAnswer = 1 << 20

@@ -141,7 +141,7 @@ func TestAgreement(t *testing.T) {
 	if !strings.Contains(stale.str("hint"), `"baseArtifactHash":"sha256:`) {
 		t.Errorf("no way on: %v", stale)
 	}
-	c.refused("is no party", "h2a_counteroffer", of("codex:eve:000000000c1d", "mine"))
+	c.refused("is not a party", "h2a_counteroffer", of("codex:eve:000000000c1d", "mine"))
 
 	status := a.ok("tutti_negotiation", object{"negotiationId": nego})
 	hash := within(status, "latest").str("artifactHash")

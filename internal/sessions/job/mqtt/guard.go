@@ -93,7 +93,8 @@ func (g *guard) next() error {
 	return g.skip(first, size)
 }
 
-// expected tells whether a packet is one that a broker sends to somebody who asks for QoS 1 at most, and for one topic at a time.
+// expected reports whether a packet is one that a broker sends to a client that asks for QoS 1 at most, and for one topic at a
+// time.
 func expected(first byte, size int64) bool {
 	switch first >> 4 {
 	case holdsMessage:

@@ -1,9 +1,9 @@
 // Package mqtt tells a broker of jobs, and hears from it, by MQTT 3.1.1.
 //
-// It promises: what Publish has returned nil for, the broker has acknowledged (QoS 1); a subscription stands again after a lost
-// connection, and whoever wants to know is told; no packet of a broker ends the program; a message larger than any event is never held
-// in memory, however large a broker lets it be, and is acknowledged so that it is not sent again and again. Which messages mean anything
-// is for package job to judge.
+// It promises: what Publish has returned nil for, the broker has acknowledged (QoS 1); a subscription is restored after a lost
+// connection, and the caller is notified; no packet of a broker ends the program; a message larger than any event is never held
+// in memory, however large a broker lets it be, and is acknowledged so that it is not sent again and again. Which messages mean
+// anything is for package job to judge.
 package mqtt
 
 import (
@@ -52,9 +52,9 @@ type Client struct {
 
 	mu    sync.Mutex
 	calls map[string]func([]byte, int64) // by topic
-	back  func(err error)                // nil: nobody asks
+	back  func(err error)                // nil: not called
 	gone  chan struct{}                  // closed when the present connection is lost
-	told  chan struct{}                  // has something for each loss that was told
+	told  chan struct{}                  // has something for each loss that was reported
 	busy  sync.Mutex                     // one message at a time
 }
 
@@ -166,7 +166,7 @@ func secrets(b job.Broker) (*tls.Config, error) {
 // maxPEM is the size in bytes of the largest file with certificates; that of a whole system is a quarter of it.
 const maxPEM = 1 << 20
 
-// small reads a file that a project may have named: a pipe or a device holds nobody up.
+// small reads a file that a project may have named: a pipe or a device cannot block it.
 func small(path string) ([]byte, error) {
 	data, _, err := smallfile.Read(path, maxPEM, smallfile.Follow)
 	return data, err
@@ -265,8 +265,8 @@ func (c *Client) lost(err error) {
 // mostTold is how many losses may have been told before the connections after them are: each comes before one.
 const mostTold = 64
 
-// afterLoss waits until the loss before a new connection was told. The library tells of both in goroutines of their own, and who hears last of
-// all that the connection was lost takes it for lost.
+// afterLoss waits until the loss before a new connection was reported. The library reports both in goroutines of their own, and
+// if the report of the loss came last the connection would seem lost.
 func (c *Client) afterLoss() {
 	timer := time.NewTimer(answerTime)
 	defer timer.Stop()

@@ -65,7 +65,7 @@ type storedRow struct {
 	row  registry.Row
 	hash string
 	bad  *registry.InvalidError
-	old  bool // it stands where it stood before there was a table
+	old  bool // it is where it was before there was a table
 }
 
 // An agreement is what the two files last said in common.
@@ -312,7 +312,7 @@ func codeOf(err error) int {
 // busy reports whether an error means that another program holds the database.
 func busy(err error) bool { return codeOf(err) == sqliteBusy }
 
-// damaged reports whether an error means that the file is no sound database.
+// damaged reports whether an error means that the file is not a sound database.
 func damaged(err error) bool { return codeOf(err) == sqliteCorrupt || codeOf(err) == sqliteNotADB }
 
 // foreign reports whether an error means that the tables are those of something else.

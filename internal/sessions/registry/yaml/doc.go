@@ -21,19 +21,21 @@
 //
 // # A change rewrites its own lines
 //
-// The YAML is edited as text, by the positions of its parts: a changed member on its own line, a new one behind the others of its
-// row, a new row behind the others, in the manner of the file. Everything else stays byte for byte: comments, order, unknown
-// members, ends of lines, a byte order mark, a missing end of the last line. Nothing is guessed, and the editing is not trusted:
-// what comes out is parsed again and has to say exactly what was meant. Otherwise, and where a row stands in a form that has no
-// safe place for the change (a list with comments in it, a row that others refer to), the change is refused with the line.
+// The YAML is edited as text, by the positions of its parts: a changed member on its own line, a new one behind the others of
+// its row, a new row behind the others, in the manner of the file. Everything else stays byte for byte: comments, order,
+// unknown members, ends of lines, a byte order mark, a missing end of the last line. Nothing is guessed, and the editing is not
+// trusted: what comes out is parsed again and has to say exactly what was intended. Otherwise, and where a row has a form that
+// has no safe place for the change (a list with comments in it, a row that others refer to), the change is refused with the
+// line.
 //
-// Somebody else can write the YAML at any moment, without our lock. The new file is therefore exchanged with the old one in one
-// step, and what comes out has to be what was read; if it is not, the files are exchanged back and everything is done again from
-// what is there now. A text of theirs that another one of theirs has displaced meanwhile, without knowing it, is kept as .aside, and every
-// look tells of it. A file that looks half written is waited for. The file that was replaced stays beside it as .bak.
+// Another program can write the YAML at any moment, without our lock. The new file is therefore exchanged with the old one in
+// one step, and what comes out has to be what was read; if it is not, the files are exchanged back and everything is done again
+// from what is there now. A text of theirs that another one of theirs has displaced meanwhile, without knowing it, is kept as
+// .aside, and every look tells of it. A file that looks half written is waited for. The file that was replaced stays beside it
+// as .bak.
 //
 // # What is left to others
 //
-// What a row may hold is package registry's. Whether its session lives is nobody's question here. A registry on a network file system
-// is only as safe as the locks there.
+// What a row may hold is package registry's. Whether its session lives does not matter here. A registry on a network file
+// system is only as safe as the locks there.
 package yaml

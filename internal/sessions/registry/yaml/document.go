@@ -153,7 +153,7 @@ func (e *entry) name() string {
 	return nameOf(e.node)
 }
 
-// findNames makes the index of the rows, and rows unusable that have one name: nobody can say which of them is the session.
+// findNames makes the index of the rows, and rows unusable that have one name: it is unknown which of them is the session.
 func (d *document) findNames() {
 	d.named = make(map[string]*entry, len(d.rows))
 	for _, e := range d.rows {

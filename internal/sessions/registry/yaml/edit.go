@@ -152,7 +152,7 @@ func (d *document) sameRows(rows []*entry, but int) bool {
 	return true
 }
 
-// verified makes changes and reads the text again. Unless it says what was meant, nothing is changed.
+// verified makes changes and reads the text again. Unless it says what was intended, nothing is changed.
 func (d *document) verified(name string, line int, changes []text.Splice, good func(is *document) bool) (*document, error) {
 	if i := text.OddBreak(d.text); i >= 0 {
 		return nil, unsafeError(name, text.Line(d.text, i), "the line has an unusual end in it")

@@ -75,7 +75,7 @@ func (m *merger) both(e *entry, s storedRow) {
 		m.unusable[name] = bad
 		m.problem(name, e.node.Line, true, "%s", bad.Reason)
 	case s.hash == base:
-		// It was edited in the file, perhaps by somebody who had read it before a change of ours.
+		// It was edited in the file, perhaps by a program that had read it before a change of ours.
 		if was, is := s.row.Revision, e.row.Revision; is < was {
 			m.problem(name, e.node.Line, false, "the file has its revision %d, and there was a revision %d: what that changed is gone; the file counts", is, was)
 		}
@@ -124,7 +124,7 @@ func (m *merger) onlyStored(name string, s storedRow, nameless bool) bool {
 		m.unusable[name] = &registry.InvalidError{Name: name, Reason: "a row of the file has lost its name, and may be this one"}
 		m.problem(name, 0, true, "it is not in the file any more, but a row there has no name: if that is this one, give it back its name")
 	case base != "" && base == s.hash:
-		// Somebody removed it from the file.
+		// It was removed from the file.
 	default:
 		return true
 	}
@@ -162,13 +162,13 @@ func (m *merger) addAll(names []string) {
 func (m *merger) rest() {
 	here, there := m.doc.rest.with(ourKey, nil), m.db.rest
 	hash := hashOf(here)
-	theirs := hash == m.db.ours.Rest // nobody has edited it in the file
+	theirs := hash == m.db.ours.Rest // it was not edited in the file
 	if hash == hashOf(there) || !m.yamlGone && !theirs && m.db.ours.Rows != nil && hashOf(there) == m.db.ours.Rest {
 		return
 	}
 	ops := slices.DeleteFunc(diff(here, here, there), func(o op) bool { return o.v == nil })
 	if !m.yamlGone && !theirs {
-		// Both have changed it, or nobody knows. As of rows, the file counts, and what only the database has stays.
+		// Both have changed it, or that is unknown. As of rows, the file counts, and what only the database has stays.
 		var lost []string
 		ops = slices.DeleteFunc(ops, func(o op) bool {
 			both := within(here, o.path) != nil

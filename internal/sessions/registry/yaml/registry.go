@@ -31,7 +31,8 @@ type Registry struct {
 
 var _ registry.Registry = (*Registry)(nil)
 
-// Open returns the registry whose YAML has this path; it need not exist. Where the path is a link, everything lies beside what it leads to.
+// Open returns the registry whose YAML has this path; it need not exist. If the path is a link, everything is stored beside the
+// link's target.
 func Open(path string) (*Registry, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -124,8 +125,8 @@ func readOnly(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) || errors.Is(err, errReadOnly)
 }
 
-// unwritable reports whether an error is one about writing, or about the database: the rows of the YAML can be told nevertheless. The
-// note says what is missing then, "" when that is no surprise.
+// unwritable reports whether an error is one about writing, or about the database: the rows of the YAML can be returned
+// nevertheless. The note says what is missing then, "" when that is expected.
 func (r *Registry) unwritable(err error) (note string, ok bool) {
 	var held *filelock.HeldError
 	switch {

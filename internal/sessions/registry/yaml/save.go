@@ -95,8 +95,8 @@ func (v *visit) swap(text []byte) (old string, err error) {
 	return tmp, nil
 }
 
-// backUp keeps the text as it was before. Nobody waits for that: to give the one before that back to the file system takes as long as to
-// write this one. That it could not be done is no reason to refuse: it is a convenience for people.
+// backUp keeps the text as it was before. No caller waits for that: to give the one before that back to the file system takes
+// as long as to write this one. A failure is not a reason to refuse: it is a convenience for people.
 func (v *visit) backUp(old string) {
 	if old == "" {
 		return
@@ -108,14 +108,14 @@ func (v *visit) backUp(old string) {
 	v.r.step("kept")
 }
 
-// sync makes the new name survive a power cut. That it could not be done is no refusal: everybody sees the change already.
+// sync makes the new name survive a power cut. A failure does not undo it: all readers see the change already.
 func (v *visit) sync() {
 	_ = v.place.dir.Sync()
 }
 
-// takeBack gives the file back that somebody else has put there between our reading and our exchange. Somebody may put yet another one
-// there at every step, and may have made it from our text, which was there for a moment, without knowing theirs: the newest stays,
-// and what it has displaced is kept aside.
+// takeBack restores the file that another program has put there between our reading and our exchange. A program may put yet
+// another one there at every step, and may have made it from our text, which was there for a moment, without knowing theirs:
+// the newest stays, and what it has displaced is kept aside.
 func (v *visit) takeBack(tmp string, ours []byte) error {
 	dir, name := v.place.dir, v.place.name
 	theirs, _, _ := dir.Read(tmp, registry.MaxSize) // what cannot be read goes back, too
@@ -138,7 +138,7 @@ func (v *visit) takeBack(tmp string, ours []byte) error {
 			}
 			return errAgain
 		}
-		// Somebody has written once more. That is newer than what was put back, which is what comes out next.
+		// Another program has written once more. That is newer than what was put back, which is what comes out next.
 		ours, theirs = theirs, out
 	}
 	return errors.Join(fmt.Errorf("%s is changed by another program all the time; a text of it is kept in %s", v.r.path, v.keepAside(tmp, theirs)), err)

@@ -25,7 +25,7 @@ const (
 	lookAgain = 20 * time.Millisecond
 )
 
-// maxTries bounds how often a change is begun again because somebody else writes the file each time.
+// maxTries bounds how often a change is begun again because another program writes the file each time.
 const maxTries = 20
 
 // A place is where the files lie.
@@ -43,7 +43,7 @@ func (r *Registry) find(create bool) (place, error) {
 	path, err := filepath.EvalSymlinks(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if info, lerr := os.Lstat(r.path); lerr == nil {
-			if info.Mode().Type() != fs.ModeSymlink { // somebody has made it since
+			if info.Mode().Type() != fs.ModeSymlink { // another process has made it since
 				return r.find(create)
 			}
 			return place{}, fmt.Errorf("%s is a link that leads nowhere", r.path)
@@ -70,7 +70,7 @@ func (r *Registry) find(create bool) (place, error) {
 }
 
 var (
-	// errAgain is in the chain of what goes wrong because somebody else wrote meanwhile.
+	// errAgain is in the chain of errors caused by another program that wrote meanwhile.
 	errAgain = errors.New("the file was changed by another program meanwhile")
 	// errFresh is a file that looks as if it were being written.
 	errFresh = errors.New("the file is being written")
@@ -204,12 +204,13 @@ func (v *visit) read(ctx context.Context, patient bool) error {
 	return nil
 }
 
-// justWritten reports whether somebody may still be writing a file.
+// justWritten reports whether another program may still be writing a file.
 func (r *Registry) justWritten(info atomicfile.Info) bool {
 	return r.now().Sub(time.Unix(0, max(info.Mtime, info.Ctime))).Abs() < freshFor
 }
 
-// halfWritten reports whether a text looks like the beginning of one: it says nothing, or is no YAML. fault is what the parser said of it.
+// halfWritten reports whether a text looks like the beginning of one: it is empty, or is not valid YAML. fault is the error of
+// the parser.
 func halfWritten(src []byte, fault error) bool {
 	return fault != nil || len(bytes.TrimSpace(src)) == 0
 }
