@@ -27,7 +27,7 @@ func (p *JobTools) deliverer(c *kit.Call, b *job.Book) (job.Deliverer, error) {
 	if p.Deliver != nil {
 		return p.Deliver, nil
 	}
-	s, err := sessionsOf(c, Place{}, b.Workspace)
+	s, err := sessionsOf(c, Location{}, b.Workspace)
 	if err != nil {
 		return nil, err
 	}

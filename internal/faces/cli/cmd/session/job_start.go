@@ -21,7 +21,7 @@ func startFor(ctx context.Context, c *kit.Call, b *job.Book, session, agent stri
 	if name == "" || JobToolsOf().Deliver != nil {
 		return nil
 	}
-	s, err := sessionsOf(c, Place{}, b.Workspace)
+	s, err := sessionsOf(c, Location{}, b.Workspace)
 	if err != nil {
 		return err
 	}

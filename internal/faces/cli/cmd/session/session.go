@@ -20,8 +20,8 @@ import (
 	"tutti/internal/sessions/registry/yaml"
 )
 
-// A Place is what flags say about the registry, and the tmux server for new sessions.
-type Place struct {
+// A Location is what flags say about the registry, and the tmux server for new sessions.
+type Location struct {
 	Registry, TmuxServer string
 	Here                 bool // and no other than that of this folder
 }
@@ -29,7 +29,7 @@ type Place struct {
 // sessions is the registry that a verb works with.
 type sessions struct {
 	c    *kit.Call
-	at   Place
+	at   Location
 	dir  string // where the user stands, without links
 	Path string // of the registry, which may not be there
 	reg  registry.Registry
@@ -44,13 +44,13 @@ type (
 	}
 )
 
-func (o *inRegistry) place() Place { return Place{Registry: o.Registry} }
-func (o *inFolder) place() Place   { return Place{Registry: o.Registry, Here: o.Here} }
+func (o *inRegistry) place() Location { return Location{Registry: o.Registry} }
+func (o *inFolder) place() Location   { return Location{Registry: o.Registry, Here: o.Here} }
 
 // onSessions makes the function of a verb that works on the registry that is meant.
 func onSessions[T any, P interface {
 	*T
-	place() Place
+	place() Location
 }](f func(context.Context, *kit.Call, *sessions, *T) error) *kit.Options {
 	return kit.WithFlags(func(ctx context.Context, c *kit.Call, opt *T) error {
 		s, err := SessionsHere(c, P(opt).place())
@@ -62,7 +62,7 @@ func onSessions[T any, P interface {
 }
 
 // SessionsHere finds the registry that is meant. It reads nothing yet.
-func SessionsHere(c *kit.Call, at Place) (*sessions, error) {
+func SessionsHere(c *kit.Call, at Location) (*sessions, error) {
 	dir, err := os.Getwd()
 	if err == nil {
 		dir, err = filepath.EvalSymlinks(dir)
@@ -74,7 +74,7 @@ func SessionsHere(c *kit.Call, at Place) (*sessions, error) {
 }
 
 // sessionsOf finds the registry of a workspace, absolute and without links.
-func sessionsOf(c *kit.Call, at Place, dir string) (*sessions, error) {
+func sessionsOf(c *kit.Call, at Location, dir string) (*sessions, error) {
 	s := &sessions{c: c, at: at, dir: dir}
 	if _, err := c.App.AddedAgents(); err != nil {
 		c.Warn("%s; agent CLIs that it describes are known by their processes only", kit.Clean(err.Error()))

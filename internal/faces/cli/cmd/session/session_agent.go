@@ -14,7 +14,7 @@ import (
 // AgentOf returns the agent of the session of that name: of one in this folder, or of one that runs in another. "" means that there is no such
 // session, or that it has no agent on a bus.
 func AgentOf(ctx context.Context, c *kit.Call, name string) (string, error) {
-	s, err := SessionsHere(c, Place{})
+	s, err := SessionsHere(c, Location{})
 	if err != nil {
 		return "", err
 	}
@@ -43,7 +43,7 @@ func AgentOf(ctx context.Context, c *kit.Call, name string) (string, error) {
 // Ended returns the name of the session in which an agent ran last, if that has ended and the agent runs nowhere else. "" means that the agent
 // may run.
 func Ended(ctx context.Context, c *kit.Call, instance string) (name string) {
-	s, err := SessionsHere(c, Place{})
+	s, err := SessionsHere(c, Location{})
 	if err != nil {
 		return ""
 	}
@@ -83,7 +83,7 @@ func Ended(ctx context.Context, c *kit.Call, instance string) (name string) {
 // NamesByOwner are the names of the sessions of this machine, by owner.
 func NamesByOwner(ctx context.Context, c *kit.Call) map[string]string {
 	names := map[string]string{}
-	s, err := SessionsHere(c, Place{})
+	s, err := SessionsHere(c, Location{})
 	if err != nil {
 		return names
 	}

@@ -21,8 +21,8 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-func (o *sessionCreateOptions) place() Place {
-	return Place{Registry: o.Registry, TmuxServer: o.TmuxServer}
+func (o *sessionCreateOptions) place() Location {
+	return Location{Registry: o.Registry, TmuxServer: o.TmuxServer}
 }
 
 type sessionCreateOptions struct {

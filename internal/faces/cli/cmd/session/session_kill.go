@@ -22,7 +22,7 @@ type Kill struct {
 
 // ToKill finds the sessions that "halt --kill" ends.
 func ToKill(ctx context.Context, c *kit.Call) (k Kill) {
-	s, err := SessionsHere(c, Place{})
+	s, err := SessionsHere(c, Location{})
 	if err != nil {
 		return Kill{Problems: []error{err}}
 	}

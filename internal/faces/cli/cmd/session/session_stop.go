@@ -17,8 +17,8 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-func (o *sessionStopOptions) place() Place {
-	return Place{Registry: o.Registry, TmuxServer: o.TmuxServer, Here: o.Here}
+func (o *sessionStopOptions) place() Location {
+	return Location{Registry: o.Registry, TmuxServer: o.TmuxServer, Here: o.Here}
 }
 
 type sessionStopOptions struct {

@@ -29,7 +29,7 @@ type sessionLine struct {
 // changed since it was read last, the light program is replaced by the one that can read it.
 func sessionsNear(ctx context.Context, c *kit.Call, here bool) func() []sessionLine {
 	none := func() []sessionLine { return nil }
-	s, err := session.SessionsHere(c, session.Place{Here: here})
+	s, err := session.SessionsHere(c, session.Location{Here: here})
 	if err != nil {
 		return none
 	}

@@ -56,7 +56,7 @@ func waitingHere(ctx context.Context, c *kit.Call, w *app.World, v *statusView, 
 
 // waitingJobs are the jobs of this folder that wait for who looks.
 func waitingJobs(c *kit.Call) []todo.Item {
-	s, err := session.SessionsHere(c, session.Place{})
+	s, err := session.SessionsHere(c, session.Location{})
 	if err != nil {
 		return nil
 	}
