@@ -365,7 +365,7 @@ func (r *Report) First() string {
 	text := "Halted. "
 	switch {
 	case total == 0:
-		text += "No agent CLI of yours runs here"
+		text += "Sends and tool calls are refused; no agent CLI of yours runs here"
 	case r.Kill == 0 && total == 1:
 		text += "The only agent stops at once"
 	case r.Kill == 0:

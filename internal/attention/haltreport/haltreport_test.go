@@ -164,7 +164,7 @@ func TestInterrupts(t *testing.T) {
 
 func TestFirstLine(t *testing.T) {
 	for want, r := range map[string]Report{
-		"Halted. No agent CLI of yours runs here.":                                                             {},
+		"Halted. Sends and tool calls are refused; no agent CLI of yours runs here.":                           {},
 		"Halted. The only agent stops at once.":                                                                {Stop: 1},
 		"Halted. All 12 agents stop at once.":                                                                  {Stop: 12},
 		"Halted. 3 of 4 agents stop at once, 1 needs --kill.":                                                  {Stop: 3, Kill: 1},

@@ -13,7 +13,7 @@ func TestNarrowTerminal(t *testing.T) {
 	env := []string{"HOME=" + t.TempDir(), "NO_COLOR=1"}
 	shown := onTerminal(t, 60, env, "connect", "--host", "codex", "--name", "bob")
 	flat := strings.Join(strings.Fields(shown), " ")
-	for _, want := range []string{"tutti host setup --host codex", "as this agent in this shell: export TUTTI_INSTANCE=codex:bob:"} {
+	for _, want := range []string{"tutti host setup --host codex", "as this agent in this shell, or add --as to each command: export TUTTI_INSTANCE=codex:bob:"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("connect does not say %q:\n%s", want, shown)
 		}

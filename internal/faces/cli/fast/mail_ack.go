@@ -16,7 +16,7 @@ func ListHint(c *kit.Call) string {
 	if c.Under == kit.H2A {
 		return "" // h2a inbox read needs no hint
 	}
-	return `"tutti inbox" lists what is there`
+	return `"tutti inbox" lists your mail; for that of an agent, add --as AGENT`
 }
 
 // runReply answers a message in its thread and acknowledges it.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
@@ -209,7 +210,10 @@ func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
 	if len(t.Items) == 1 && c.Under != kit.H2A {
 		id = kit.Clean(t.Items[0].Envelope.ID)
 	}
-	c.Printf("to answer: %s reply %s <text>; dealt with: %s ack %s, or ack --all\n", called(c), id, called(c), id)
+	if as := c.Value("as"); as != "" {
+		id = "--as " + kit.Clean(app.QuoteArg(as)) + " " + id
+	}
+	c.Printf("to answer: %s reply %s <text>; dealt with: %s ack %s\n", called(c), id, called(c), id)
 }
 
 // sayHeld names what the settings of the user held back.

@@ -195,7 +195,7 @@ func sayConnected(ctx context.Context, c *kit.Call, opt *connectOptions, w *app.
 	}
 	rows = append(rows, liveRows(r.Host, w.Root, served)...)
 	if s, err := c.Peek(ctx, w, ""); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
-		rows = append(rows, []string{"  speak", "as this agent in this shell:"},
+		rows = append(rows, []string{"  speak", "as this agent in this shell, or add --as to each command:"},
 			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
 	}
 	c.Facts(rows)

@@ -33,6 +33,9 @@ func sayStatus(c *kit.Call, opt *statusOptions, v *statusView) {
 	sayPauses(c, v)
 	sayProblems(c, v)
 	sayWaits(c, v, waits)
+	if n := len(v.asleep()); len(v.rows) == 0 && n > 0 {
+		v.hints = append(v.hints, `"tutti discover --all" lists agents that are not live`)
+	}
 	if len(v.hints) > 0 {
 		c.Line("")
 	}
@@ -50,12 +53,7 @@ func (v *statusView) answer(things int, more string) string {
 	if v.here != "" {
 		place = " in this folder"
 	}
-	var asleep []string
-	for i := range v.buses {
-		if v.here == "" {
-			asleep = append(asleep, v.buses[i].asleep...)
-		}
-	}
+	asleep := v.asleep()
 	if len(v.rows) == 0 && len(asleep) == 0 && things == 0 && v.blind == nil && more == "" && !v.halted.Halted {
 		return "No agents" + place + ". " + session.StartHint()
 	}
@@ -71,7 +69,6 @@ func (v *statusView) answer(things int, more string) string {
 	} else if len(asleep) > 0 {
 		text += ", " + strconv.Itoa(len(asleep)) + " known"
 		if len(asleep) <= knownShown {
-			slices.Sort(asleep)
 			text += " (" + strings.Join(asleep, ", ") + ")"
 		}
 	}
@@ -86,6 +83,17 @@ func (v *statusView) answer(things int, more string) string {
 		text += ", nothing waits for you"
 	}
 	return text + more + "."
+}
+
+// asleep are the agents on all buses that are not live, in order. Of one folder that is not known.
+func (v *statusView) asleep() (all []string) {
+	for i := range v.buses {
+		if v.here == "" {
+			all = append(all, v.buses[i].asleep...)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // haltedText says who halted, when and why.
