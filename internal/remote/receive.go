@@ -7,7 +7,7 @@
 // within the number of its messages that may wait unread in a mailbox. While the halt switch is on nothing is taken.
 //
 // What this machine's readers make of a message (pins, policies) is theirs to decide, as for any mail. Nothing here is secret
-// unless the connection is. Presence of agents elsewhere is package mirror, instructions for an agent package drive; both use the
+// unless the connection is. Presence of agents elsewhere is package mirror, instructions for an agent package instruct; both use the
 // guard, the rates and the rule of freshness here.
 package remote
 

@@ -8,7 +8,7 @@
 //   - It waits only as long as an agent that can still acknowledge has not done so, and never longer than asked.
 //
 // It changes nothing and ends nothing. Which processes are agent CLIs is left to package agentproc, and what hooks record to package
-// reach.
+// hookmark.
 package haltreport
 
 import (

@@ -21,9 +21,9 @@
 //     that costs a look for some folders.
 //   - While the halt switch is on, every event that can stop the agent denies: the tool, the prompt, the next request to the model. One function
 //     decides that, and whether the event must be denied does not depend on the input, the bus or what is remembered of the conversation.
-//   - In which agent CLI process it ran, and which halt it made known there, is put down for "tutti halt" (package reach).
+//   - In which agent CLI process it ran, and which halt it made known there, is put down for "tutti halt" (package hookmark).
 //   - Before an agent changes a file that a peer has reserved, it sees who has it and until when; nothing is blocked. Where
-//     there is none that costs a look for a folder; where there may be one, a program that does without package lease is replaced by one that
+//     there is none that costs a look for a folder; where there may be one, a program that does without package reservation is replaced by one that
 //     has it ([WarnElsewhere]).
 //   - After a halt was cleared, an agent is shown nothing until its user has let it go on.
 //
@@ -99,7 +99,7 @@ type Options struct {
 	// Waits is called at the beginning of a conversation before anything is done, in a program that cannot tell what waits for an agent: it
 	// puts one in its place that can, if something may wait, and returns if not. Nil: this one can.
 	Waits func(p BusChoice) error
-	// Process is the agent CLI whose hook this is, and Build tells this program from others, for the marks of package reach. Denies: the
+	// Process is the agent CLI whose hook this is, and Build tells this program from others, for the marks of package hookmark. Denies: the
 	// settings that call this hook call it for all tools. Nil: no mark is made.
 	Process func() (proc.ID, bool)
 	Build   string

@@ -72,7 +72,7 @@ func (w *writer) message(ctx context.Context, p *overview.Project, m *overview.M
 			w.copies++
 			return true, nil
 		}
-		part = w.refused(m, j)
+		part = w.rejection(m, j)
 	default:
 		part = w.taken(p, m, j)
 	}
@@ -85,8 +85,8 @@ func (w *writer) message(ctx context.Context, p *overview.Project, m *overview.M
 	return true, nil
 }
 
-// refused is a message that must not be acted on.
-func (w *writer) refused(m *overview.Message, j *exchange.Judgement) string {
+// rejection is the text for a message that must not be acted on.
+func (w *writer) rejection(m *overview.Message, j *exchange.Judgement) string {
 	sender := m.Sender
 	if sender == "" {
 		sender = "?"

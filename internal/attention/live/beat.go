@@ -14,7 +14,7 @@ import (
 	"tutti/internal/core/address"
 )
 
-// fullEvery is the time between two full looks; a tick that comes a little early does as well. Package watch says why a minute.
+// fullEvery is the time between two full looks; a tick that comes a little early does as well. Package follow says why a minute.
 const fullEvery = time.Minute
 
 // A clock knows when this process last ticked, and so whether it was asleep. Times are without their monotonic part, which

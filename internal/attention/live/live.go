@@ -3,7 +3,7 @@
 // A session that was opened here is kept by a heartbeat until it is closed. One that was swept is made again; one that was
 // closed by an agent with the right to do so stays closed, and so is one whose name another agent has taken: its heartbeat and
 // its pushes end, and the log says so. All heartbeats of the process come from one timer, and that is also what asks for the
-// full looks of package watch. Beside them an idle process wakes up only to look at negotiations, every 5 s and when a journal
+// full looks of package follow. Beside them an idle process wakes up only to look at negotiations, every 5 s and when a journal
 // grows.
 //
 // A push reports that a peer joined, that a peer left, that a message is in the mailbox, or that a peer is blocked, or not any

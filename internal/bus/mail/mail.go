@@ -7,7 +7,7 @@
 //
 // It asks the halt switch before anything that sends or takes. Who an address means is the question of package members, who
 // speaks that of identity, where bytes lie that of mailbox, whose key is believed that of trust; no face writes to a mailbox
-// but through here. Reading without taking (inbox, threads) needs no post.
+// but through here. Reading without taking (inbox, threads) needs no service.
 package mail
 
 import (

@@ -2,7 +2,7 @@
 // a name becomes.
 //
 // Everything here is a pure function of its arguments, except for the minting of ids, which takes random bytes. No function
-// checks whether an agent of a name exists: that is package peers. Names come from messages, so [Check] stands before each step
+// checks whether an agent of a name exists: that is package members. Names come from messages, so [Check] stands before each step
 // that takes one to the disk.
 //
 // # Forms

@@ -5,7 +5,7 @@
 // be a subagent itself. One that was revoked is gone for good, and with it all below it; its name is not given out again.
 //
 // What is bound and what became of it is kept in the logs of package registry, which also reports, at every entry point,
-// whether an agent is gone. Mail is put by package post; here is only the record of it.
+// whether an agent is gone. Mail is put by package mail; here is only the record of it.
 package subagent
 
 import (

@@ -55,7 +55,7 @@ const (
 	sameStart = 100 * time.Millisecond
 )
 
-// Judge judges a record. It is a pure function but for Sight.Proc.
+// Judge judges a record. It is a pure function but for Observed.Proc.
 func Judge(mode Mode, s Observed) Judgement {
 	r, err := parseRecord(s.Content)
 	if err != nil {

@@ -5,7 +5,7 @@
 // programs are started again in between. Nothing of it ever becomes part of a command line: programs get it on their standard input,
 // and a terminal gets it as text where the agent is seen to live and to rest.
 //
-// That a pane is the agent's, and free, is the question of package session. Who the keys belong to is the registry's.
+// That a pane is the agent's, and free, is the question of package observe. Who the keys belong to is the registry's.
 package instruct
 
 import (

@@ -10,7 +10,7 @@
 //     run before it ends the agent.
 //
 // What a halt does to an agent is left to package haltreport. Sessions in tmux, with their registry and transcripts, are left to
-// package session.
+// package lifecycle.
 package agentproc
 
 import (

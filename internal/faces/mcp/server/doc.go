@@ -27,6 +27,6 @@
 // bus is opened, and the agent connected, beside that; a call that needs them waits. Without a bus the tools say what to
 // type, and work once it is there.
 //
-// How the lines are read and written is package mcpwire's question, how sessions are kept that of attend, what becomes of
+// How the lines are read and written is package wire's question, how sessions are kept that of package live, what becomes of
 // mail that of post.
 package server

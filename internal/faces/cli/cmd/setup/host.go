@@ -185,7 +185,7 @@ type titled struct {
 func (t *titled) Error() string { return t.title + ": " + t.err.Error() }
 func (t *titled) Unwrap() error { return t.err }
 
-// hostFault gives an error of package host its exit status: the state of settings, or files that cannot be reached.
+// hostFault gives an error of package setup its exit status: the state of settings, or files that cannot be reached.
 func hostFault(err error) error {
 	if _, ok := errors.AsType[*setup.StateError](err); ok {
 		return &kit.Fault{Code: kit.ExitState, Err: err, Next: kit.HintOf(err)}
