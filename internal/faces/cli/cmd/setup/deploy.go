@@ -44,14 +44,15 @@ func deployed(c *kit.Call, path string, raw []byte, err error) error {
 	case path == "":
 		c.Out = append(c.Out, text...)
 	default:
+		whole := path
 		if abs, err := filepath.Abs(path); err == nil {
-			path = abs
+			whole = abs
 		}
-		if err := atomicfile.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := atomicfile.WriteFile(whole, []byte(text), 0o644); err != nil {
 			return kit.FailIO("", err, "write %s", kit.Clean(path))
 		}
 		if !c.JSON {
-			c.Line("written: " + kit.Clean(c.App.Shown(path)))
+			c.Line("written: " + kit.Clean(c.App.Shown(whole)))
 			c.Line("next:  kubectl apply --dry-run=server -f " + kit.Clean(app.QuoteArg(path)))
 			return nil
 		}
