@@ -12,6 +12,7 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/conductor"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
@@ -166,7 +167,7 @@ func conductorElection(t *testing.T, c kase) {
 		}
 		Live bool
 	}
-	if err := json.Unmarshal(r.JSON(), &got); err != nil {
+	if err := json.Unmarshal(render.JSON(r.View()), &got); err != nil {
 		t.Fatal(err)
 	}
 	want := got
