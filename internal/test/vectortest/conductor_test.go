@@ -222,7 +222,7 @@ func launchCheck(t *testing.T, c kase) {
 		}
 	}
 	var got map[string]any
-	if err := json.Unmarshal(conductor.Advise("ws:1", &conductor.Resolution{Conductor: v.Conductor}, act).JSON(), &got); err != nil {
+	if err := json.Unmarshal(render.JSON(conductor.Advise("ws:1", &conductor.Resolution{Conductor: v.Conductor}, act).View()), &got); err != nil {
 		t.Fatal(err)
 	}
 	if got["reason"] == "" || got["workspaceId"] != "ws:1" {
