@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"tutti/internal/core/render"
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
@@ -65,7 +66,7 @@ func conflictPosture(t *testing.T, c kase) {
 		Signers: v.Input.Signers, Flagged: v.Input.ControleFlags,
 		Scopes: func(string) []string { return v.Input.OwnScopes },
 	}
-	sameJSON(t, "posture", panel.Of(v.Input.Subject).JSON(), v.Expected)
+	sameJSON(t, "posture", render.JSON(panel.Of(v.Input.Subject).View()), v.Expected)
 }
 
 func decisionDossier(t *testing.T, c kase) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"tutti/internal/core/render"
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/core/canonjson"
@@ -94,8 +95,8 @@ func sysmlVerify(t *testing.T, c kase) {
 			ContentVerified       *bool
 			Reason                string
 		}
-		if err := json.Unmarshal(r.JSON(), &out); err != nil {
-			t.Fatalf("%s: %v", r.JSON(), err)
+		if err := json.Unmarshal(render.JSON(r.View()), &out); err != nil {
+			t.Fatalf("%s: %v", render.JSON(r.View()), err)
 		}
 		good := out.OK == want.OK && out.SignatureVerified == want.SignatureVerified && (out.Ref != nil) == want.HasRef && want.OK == (v.Exit == 0)
 		if want.ReasonPrefix != "" {
@@ -109,7 +110,7 @@ func sysmlVerify(t *testing.T, c kase) {
 			good = good && out.ContentVerified != nil && *out.ContentVerified == want.ContentVerified
 		}
 		if !good {
-			t.Errorf("%s: got %s, want %+v", a.ref, r.JSON(), want)
+			t.Errorf("%s: got %s, want %+v", a.ref, render.JSON(r.View()), want)
 		}
 	}
 }
