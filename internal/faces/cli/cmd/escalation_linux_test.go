@@ -93,7 +93,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	d.open()
 	has(d.ask("evt-1", "which schema?"),
 		"escalated: evt-1, mail to human:")
-	has(run(0, "receive"), ana, "A decision is asked for in nego:1: which schema?", "tutti escalation answer evt-1 ANSWER")
+	has(run(0, "receive"), ana, "A decision is asked for in nego:1: which schema?", "tutti answer evt-1 ANSWER")
 	dir := filepath.Join(home, "h2a-workspace", ".h2a", "escalation")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package comms
 
 import (
 	"tutti/internal/faces/cli/fast"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -23,7 +24,7 @@ $ tutti comms trust laptop --yes --json`,
 	},
 	{
 		Name: "comms peer", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 3, Opts: kit.WithFlags(runCommsPeer),
-		Result: peerJSON{},
+		Result: render.OneOf{peerJSON{}, removedPeerJSON{}},
 		Short:  "add or remove another machine that you reach by ssh",
 		Args:   "add|remove <name> [<user@host[:port]>]",
 		Flags: []kit.Flag{
