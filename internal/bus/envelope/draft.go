@@ -148,7 +148,7 @@ const signatureRoom = 160
 func Fill(raw []byte, a Actor, now time.Time) ([]byte, error) {
 	m, ok := members(raw)
 	if !ok {
-		return nil, fmt.Errorf("complete envelope: %w: no JSON object", ErrInvalid)
+		return nil, fmt.Errorf("complete envelope: %w: not a JSON object", ErrInvalid)
 	}
 	set := func(n int, value []byte) {
 		if m[n] == nil {

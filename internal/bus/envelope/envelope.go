@@ -115,7 +115,7 @@ func members(raw []byte) (m [mEnd][]byte, ok bool) {
 func guarded(raw []byte) (m [mEnd][]byte, err error) {
 	m, ok := members(raw)
 	if !ok {
-		return m, fmt.Errorf("read envelope: %w: no JSON object", ErrInvalid)
+		return m, fmt.Errorf("read envelope: %w: not a JSON object", ErrInvalid)
 	}
 	if p := guard(&m); p != "" {
 		return m, fmt.Errorf("read envelope: %w: %s", ErrInvalid, p)

@@ -38,7 +38,7 @@ const (
 )
 
 // ErrKey is in the chain of every error about a text that is not an Ed25519 key.
-var ErrKey = errors.New("no Ed25519 key")
+var ErrKey = errors.New("not an Ed25519 key")
 
 // A Public is a public key. Two are the same key if they are equal, however their PEM texts were spelled.
 type Public [ed25519.PublicKeySize]byte

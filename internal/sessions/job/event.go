@@ -145,7 +145,7 @@ func parseEvent(raw []byte, id string) (*Event, error) {
 	}
 	v := make([][]byte, len(eventKeys))
 	if !canonjson.Pick(raw, eventKeys, v) {
-		return nil, errors.New("no JSON object")
+		return nil, errors.New("not a JSON object")
 	}
 	if n, ok := canonjson.Int(v[0]); !ok || n != schemaVersion {
 		return nil, fmt.Errorf("schema_version is %.40s, not %d", orNone(v[0]), schemaVersion)

@@ -121,7 +121,7 @@ func parseRecord(raw []byte, id, path string) (*Job, error) {
 		return damaged("%v", err)
 	}
 	if !canonjson.IsObject(raw) {
-		return damaged("no JSON object")
+		return damaged("not a JSON object")
 	}
 	of := maps.Collect(canonjson.Members(raw))
 	text := func(key string) string { s, _ := canonjson.String(of[key]); return s }

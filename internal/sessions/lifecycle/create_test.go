@@ -464,7 +464,7 @@ func TestCreateRefused(t *testing.T) {
 	m := r.creator("types")
 	for part, q := range map[string]CreateRequest{
 		"which agent program":   {Name: "a"},
-		"no agent program that": {Name: "a", Agent: "vim"},
+		"is not a known agent CLI": {Name: "a", Agent: "vim"},
 		"no such workspace":     {Name: "a", Agent: "claude", Dir: "nowhere"},
 		"not said what":         {Name: "a", Agent: "custom"},
 		"on your PATH":          {Name: "x", Agent: "codex", Program: "no-such-program"},

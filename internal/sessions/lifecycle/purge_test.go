@@ -131,7 +131,7 @@ func TestPurge(t *testing.T) {
 		"a folder in place of the file": {spoil: func(t *testing.T, r *rig, file, _ string) {
 			must(t, os.Remove(file))
 			must(t, os.Mkdir(file, 0o700))
-		}, left: true, why: "no file"},
+		}, left: true, why: "not a file"},
 		"links in its folder": {spoil: func(t *testing.T, r *rig, _, folder string) {
 			must(t, os.Mkdir(filepath.Join(r.dir, "precious"), 0o700))
 			must(t, os.WriteFile(filepath.Join(r.dir, "precious", "file"), nil, 0o600))

@@ -141,10 +141,10 @@ func TestTimes(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for raw, why := range map[string]string{
-		`[]`: "no mapping", `{"name":"a"`: "no mapping", `{}`: "no pane", `{"status":"running","pane":{}}`: "no name",
+		`[]`: "not a mapping", `{"name":"a"`: "not a mapping", `{}`: "no pane", `{"status":"running","pane":{}}`: "no name",
 		`{"name":7,"status":"running","pane":{}}`: "no name", `{"name":"a","pane":{}}`: "status is missing",
 		`{"name":"a","status":"walking","pane":{}}`: `"walking"`, `{"name":"a","status":true,"pane":{}}`: "status is missing",
-		`{"name":"a","status":"running","pane":null}`: "no mapping", `{"name":"a","status":"running","pane":[]}`: "no mapping",
+		`{"name":"a","status":"running","pane":null}`: "not a mapping", `{"name":"a","status":"running","pane":[]}`: "not a mapping",
 		`{"name":"a","status":"running","pane":{"pid":"x"}}`: "pane.pid", `{"name":"a","status":"running","pane":{"pid":-4}}`: "pane.pid",
 		`{"name":"a","status":"running","pane":{"cwd":"rel"}}`:           "absolute",
 		`{"name":"a","status":"running","pane":{},"role":""}`:            "role",

@@ -98,7 +98,7 @@ func entries(c *kit.Call, data []byte, d *kit.Account) (all []*entry) {
 // read takes the members of one line. One that is not known is an error: misspelt, it would be lost in silence.
 func (e *entry) read(line []byte) error {
 	if !canonjson.Valid(line) || !canonjson.IsObject(line) {
-		return errors.New("no JSON object")
+		return errors.New("not a JSON object")
 	}
 	l := &e.letter
 	raw, _ := canonjson.Get(line, "to")

@@ -111,7 +111,7 @@ func TestTwelveGoOn(t *testing.T) {
 	if !strings.Contains(out, "  "+names[0]+"  about 49,000 tokens\n") || !strings.Contains(out, "  "+names[1]+"  size unknown\n") {
 		t.Error("the sizes are not said")
 	}
-	if !strings.Contains(out, "  "+names[agents]+"  not woken: no hook of it waits and nothing could be typed there\n") ||
+	if !strings.Contains(out, "  "+names[agents]+"  not woken: prompt it yourself; none of its hooks waits, and tutti can type nothing there\n") ||
 		!strings.Contains(out, "1 of 13 could not be woken and will go on at the next prompt that you type there.") {
 		t.Error("it is not said which agent was not woken")
 	}

@@ -291,7 +291,7 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink(mine, c.path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Change(t.Context(), "a", func(r *registry.Row, _ bool) error { r.Status = registry.Running; return nil }); err == nil || !strings.Contains(err.Error(), "no registry") {
+	if _, err := c.Change(t.Context(), "a", func(r *registry.Row, _ bool) error { r.Status = registry.Running; return nil }); err == nil || !strings.Contains(err.Error(), "not a registry") {
 		t.Errorf("a link to something else: %v", err)
 	}
 	if text, err := os.ReadFile(mine); err != nil || string(text) != "precious: 1\n" {
@@ -339,7 +339,7 @@ func TestHostileFiles(t *testing.T) {
 		"two documents":            {two + "---\n" + two, "second document"},
 		"a list":                   {"- a\n", "mapping"},
 		"a word":                   {"words\n", "mapping"},
-		"rows that are a mapping":  {"tmux_sessions: {a: 1}\n", "no list"},
+		"rows that are a mapping":  {"tmux_sessions: {a: 1}\n", "not a list"},
 	} {
 		b := newBench(t, c.text)
 		_, _, err := b.Rows(t.Context())

@@ -1,8 +1,8 @@
 package comms
 
 import (
-	"tutti/internal/faces/cli/fast"
 	"tutti/internal/core/render"
+	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
 
