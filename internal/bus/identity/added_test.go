@@ -13,7 +13,8 @@ func TestAddedAgents(t *testing.T) { // not parallel: what is added counts for t
 	driver.AddFrom(driver.Settings{
 		Programs: func() []driver.Added {
 			return []driver.Added{
-				{Name: "cursor", Program: "cursor-agent"}, {Name: "ada", Program: "ada", Package: "@ada/code"},
+				{Name: "cursor", Program: "cursor-agent"},
+				{Name: "ada", Program: "ada", Package: "@ada/code"},
 				{Name: "long", Program: "a-very-long-agent-name"},
 			}
 		},

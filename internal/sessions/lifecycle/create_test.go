@@ -463,11 +463,11 @@ func TestCreateRefused(t *testing.T) {
 	r := newRig(t)
 	m := r.creator("types")
 	for part, q := range map[string]CreateRequest{
-		"which agent program":   {Name: "a"},
+		"which agent program":      {Name: "a"},
 		"is not a known agent CLI": {Name: "a", Agent: "vim"},
-		"no such workspace":     {Name: "a", Agent: "claude", Dir: "nowhere"},
-		"not said what":         {Name: "a", Agent: "custom"},
-		"on your PATH":          {Name: "x", Agent: "codex", Program: "no-such-program"},
+		"no such workspace":        {Name: "a", Agent: "claude", Dir: "nowhere"},
+		"not said what":            {Name: "a", Agent: "custom"},
+		"on your PATH":             {Name: "x", Agent: "codex", Program: "no-such-program"},
 	} {
 		_, err := m.Create(t.Context(), q)
 		r.wants(err, Refused, part)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"tutti/internal/core/render"
 
 	"tutti/internal/core/canonjson"

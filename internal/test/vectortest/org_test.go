@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
 	"tutti/internal/core/render"
 
 	"tutti/internal/bus/envelope"

@@ -19,8 +19,12 @@ type fillOptions struct {
 var fillVerb = Verb{
 	Name: "try", Under: Tutti | H2A, MaxArgs: -1,
 	Flags: []Flag{
-		{Name: "tls-cert", Kind: Text}, {Name: "no-cache"}, {Name: "off"}, {Name: "idle-ms", Kind: Count},
-		{Name: "wait", Kind: Duration}, {Name: "project", Kind: Text},
+		{Name: "tls-cert", Kind: Text},
+		{Name: "no-cache"},
+		{Name: "off"},
+		{Name: "idle-ms", Kind: Count},
+		{Name: "wait", Kind: Duration},
+		{Name: "project", Kind: Text},
 	},
 }
 
@@ -35,8 +39,10 @@ func TestWithFlags(t *testing.T) {
 	}{
 		{Tutti, nil, fillOptions{}, 0},
 		{
-			Tutti, []string{"--tls-cert", "a", "--no-cache", "--idle-ms", "0", "--wait=2s", "--project", ""},
-			fillOptions{TLSCert: "a", NoCache: true, Wait: 2 * time.Second}, 5,
+			Tutti,
+			[]string{"--tls-cert", "a", "--no-cache", "--idle-ms", "0", "--wait=2s", "--project", ""},
+			fillOptions{TLSCert: "a", NoCache: true, Wait: 2 * time.Second},
+			5,
 		},
 		{H2A, []string{"--tls-cert", "--no-cache", "--idle-ms", "7"}, fillOptions{NoCache: true, IdleMS: 7}, 3},
 	} {

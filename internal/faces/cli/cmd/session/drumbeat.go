@@ -351,7 +351,9 @@ func sayReplay(c *kit.Call, r *watchdog.Replay) {
 	if c.JSON {
 		c.Result(simulated{
 			r.From.UTC().Format(kit.JSONTime), r.To.UTC().Format(kit.JSONTime), r.Agents, r.Stops,
-			render.Each(r.Steps, func(s watchdog.Step) json.RawMessage { return s.JSON() }), wouldHave{r.Asked, r.Raised, r.Ended}, hasBeen{r.WasAsked, r.WasRaised},
+			render.Each(r.Steps, func(s watchdog.Step) json.RawMessage { return s.JSON() }),
+			wouldHave{r.Asked, r.Raised, r.Ended},
+			hasBeen{r.WasAsked, r.WasRaised},
 		})
 		return
 	}
