@@ -47,7 +47,11 @@ func TestForeignRow(t *testing.T) {
 		if _, err := r.reg.Change(t.Context(), name, func(row *registry.Row, _ bool) error {
 			*row = registry.Row{Name: name, Status: registry.Running, Agent: agent, Server: r.name, OwnerID: "0123456789abcdef", StartArgv: argv, CreatedAt: registry.Stamp(time.Now())}
 			row.Pane.Cwd = r.dir
-			row.SetConversation(agent, id)
+			conversation := id
+			if agent == "custom" { // one of its own: the program of another row is not to be taken for what is left of it
+				conversation = "0b6c4d9e-2f4a-4c53-9a51-3d1f5b7c9e03"
+			}
+			row.SetConversation(agent, conversation)
 			return nil
 		}); err != nil {
 			t.Fatal(err)
