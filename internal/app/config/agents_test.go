@@ -83,7 +83,7 @@ func TestAgentShown(t *testing.T) {
 	}
 }
 
-// TestAgentFaults: each fault is told with its line, and the processes of the agent CLI are known all the same, unless that is the fault.
+// TestAgentFaults: each fault is reported with its line. The processes of the agent CLI stay known, unless they are the fault.
 func TestAgentFaults(t *testing.T) {
 	t.Parallel()
 	const head = "[wake]\nnudge = true\n\n[agents.ada]\nprogram = \"ada\"\n" // line 5

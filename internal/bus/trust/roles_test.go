@@ -70,13 +70,13 @@ type metOnly struct{}
 func (metOnly) Get(address.Instance) ([]signature.Public, bool) { return nil, false }
 func (metOnly) Err() error                                      { return nil }
 
-// TestAcceptRegistration: an accepted registration is no pin, and outlives many strangers and a file that is written anew.
+// TestAcceptRegistration: accepting a registration pins no key. It survives many strangers, and a file that is written again.
 func TestAcceptRegistration(t *testing.T) {
 	now := time.Now()
 	path := filepath.Join(t.TempDir(), "pins")
 	pins := OpenPins(path)
 	hash := registered(t, lead, registry.Conductor).Hash()
-	for range 2 { // the same again is no error
+	for range 2 { // twice, which changes nothing
 		if err := pins.AcceptRegistration(lead, hash, now); err != nil {
 			t.Fatal(err)
 		}

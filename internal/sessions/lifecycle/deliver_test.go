@@ -69,7 +69,7 @@ func TestDeliverUntilTurn(t *testing.T) {
 	}
 }
 
-// TestDeliverNoTurn: a command of the agent CLI begins no turn. Nobody waits for one where it is seen to be done, and else the user is told.
+// TestDeliverNoTurn: a command of the agent CLI begins no turn. The wait ends where that can be seen; otherwise the user reads that no turn began.
 func TestDeliverNoTurn(t *testing.T) {
 	t.Parallel()
 	for modes, c := range map[string]struct {
