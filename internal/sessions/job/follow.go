@@ -139,7 +139,7 @@ func (s *seen) look(ctx context.Context, skip bool) error {
 		s.broken(p.ID, p.Err)
 	}
 	for _, j := range jobs {
-		if err := s.lines(j, skip); err != nil {
+		if j, err = s.lines(j, skip); err != nil {
 			return err
 		}
 		if err := s.expire(ctx, j); err != nil {
@@ -178,8 +178,9 @@ func (s *seen) jobs() ([]*Job, []Problem, error) {
 	return []*Job{j}, nil, err
 }
 
-// lines tells of the new lines of one log.
-func (s *seen) lines(j *Job, skip bool) error {
+// lines reports the new lines of one log, and returns the job as it is after them. The job is read again when there are lines: it may
+// have changed between the reading of its record and that of its log.
+func (s *seen) lines(j *Job, skip bool) (*Job, error) {
 	p := s.at[j.ID]
 	if p == nil {
 		p = &place{}
@@ -187,21 +188,25 @@ func (s *seen) lines(j *Job, skip bool) error {
 	}
 	lines, next, err := s.b.Log(j.ID, p.offset, p.lines)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.offset = next
-	if n := len(lines); n > 0 {
-		p.lines = lines[n-1].N
+	if len(lines) == 0 {
+		return j, nil
+	}
+	p.lines = lines[len(lines)-1].N
+	if skip {
+		return j, nil
+	}
+	if now, err := s.b.Get(j.ID); err == nil { // or it was removed meanwhile
+		j = now
 	}
 	for i := range lines {
-		if skip {
-			break
-		}
 		if err := s.f.Line(&lines[i], j); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return j, nil
 }
 
 // dueOf tells when a job runs out of time for this follower.

@@ -267,6 +267,29 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestFollowBetween: a line that was written after the record was read comes with the job as it is after that line.
+func TestFollowBetween(t *testing.T) {
+	t.Parallel()
+	b := newBook(t)
+	before := b.mustRegister(t, order())
+	b.mustPublish(t, before.ID, Started, "")
+	b.mustPublish(t, before.ID, Done, "")
+	var got []Status
+	s := &seen{b: b, at: map[string]*place{}, f: &Follower{Line: func(_ *Line, j *Job) error {
+		got = append(got, j.Status)
+		return nil
+	}}}
+	after, err := s.lines(before, false)
+	if err != nil || after.Status != StatusCompleted {
+		t.Errorf("the job is %v, %v", after, err)
+	}
+	for _, status := range got {
+		if status != StatusCompleted {
+			t.Errorf("the lines came with %v", got)
+		}
+	}
+}
+
 func TestBroker(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
