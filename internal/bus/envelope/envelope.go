@@ -50,10 +50,10 @@ var Roles = []string{"PRINCIPAL", "EXECUTIF", "CONDUCTOR", "AGENTS", "CONTROL", 
 
 // An Actor is who speaks, by his own word.
 type Actor struct {
-	Instance address.Instance
-	Role     string
-	Scope    string
-	Mandate  string // "" when the envelope has none
+	Instance address.Instance `json:"instance"`
+	Role     string           `json:"role"`
+	Scope    string           `json:"scope"`
+	Mandate  string           `json:"mandate,omitempty"` // "" when the envelope has none
 }
 
 // An Envelope is a message that passed Parse. Optional members that are absent, or are not strings where that is not checked,

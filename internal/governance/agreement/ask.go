@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
 )
@@ -18,13 +18,9 @@ func (b *Bus) Ask(ctx context.Context, a negotiation.Act, scope string, t escala
 		return nil, &negotiation.RefusedError{Why: []string{"the question is empty"}}
 	}
 	id := negotiation.QuestionsOf(a.By)
-	var o canonjson.Object
-	o.Str("id", id)
-	o.Str("scope", scope)
-	o.Str("subject", "contract")
-	o.Strs("parties", []string{string(a.By)})
-	o.Strs("requiredSigners", []string{string(a.By)})
-	_, err := b.Negotiations().Open(ctx, o.End(), negotiation.Act{By: a.By, Key: a.Key}, now)
+	party := []string{string(a.By)}
+	terms := negotiation.Terms{ID: id, Scope: scope, Subject: "contract", Parties: party, RequiredSigners: party}
+	_, err := b.Negotiations().Open(ctx, render.JSON(terms), negotiation.Act{By: a.By, Key: a.Key}, now)
 	if err != nil && !errors.Is(err, negotiation.ErrOpen) {
 		return nil, fmt.Errorf("ask: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/governance/journal"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/governance/profile"
@@ -21,6 +22,11 @@ type Proposal struct {
 	Scope string
 	Text  string
 	With  []address.Instance // the others; every one of them has to accept
+}
+
+// A plainText is the artifact of a proposal.
+type plainText struct {
+	Text string `json:"text"`
 }
 
 // Propose opens a negotiation between an agent and others, offers the text and signs it for that agent. What was done before an error
@@ -38,23 +44,17 @@ func (b *Bus) Propose(ctx context.Context, a negotiation.Act, p Proposal, now ti
 		p.ID = "nego:" + address.NewEvent("", now)[len("evt-"):]
 	}
 	parties := append([]string{string(a.By)}, address.Texts(p.With)...)
-	var o canonjson.Object
-	o.Str("id", p.ID)
-	o.Str("scope", p.Scope)
-	o.Str("subject", "contract")
-	o.Strs("parties", parties)
-	o.Strs("requiredSigners", parties)
-	if _, err := b.Open(ctx, o.End(), negotiation.Act{By: a.By, Key: a.Key}, now); err != nil {
+	terms := negotiation.Terms{ID: p.ID, Scope: p.Scope, Subject: "contract", Parties: parties, RequiredSigners: parties}
+	if _, err := b.Open(ctx, render.JSON(terms), negotiation.Act{By: a.By, Key: a.Key}, now); err != nil {
 		return "", nil, err
 	}
 	n, err := b.For(ctx, profile.Offer, a.By)
 	if err != nil {
 		return p.ID, nil, err
 	}
-	var text canonjson.Object
-	text.Str("text", p.Text)
+	text := render.JSON(plainText{p.Text})
 	// A plain text is not an artifact of a kind, and so signed by any agent: the entry says that it was offered all the same.
-	if _, err = n.Offer(ctx, p.ID, a, negotiation.Offering{Artifact: text.End(), Force: true}, now); err != nil {
+	if _, err = n.Offer(ctx, p.ID, a, negotiation.Offering{Artifact: text, Force: true}, now); err != nil {
 		return p.ID, nil, err
 	}
 	if n, err = b.For(ctx, profile.Sign, a.By); err != nil {

@@ -35,6 +35,32 @@ func QuestionsOf(agent address.Instance) string { return "nego:questions:" + str
 // AreQuestions tells whether it is one of these.
 func (r *Record) AreQuestions() bool { return len(r.Parties) == 1 && r.ID == QuestionsOf(r.Parties[0]) }
 
+// Terms is a record as its author writes it.
+type Terms struct {
+	ID              string     `json:"id"`
+	Scope           string     `json:"scope"`
+	Subject         string     `json:"subject"`
+	Status          State      `json:"status,omitempty"`
+	Parties         []string   `json:"parties"`
+	RequiredSigners []string   `json:"requiredSigners"`
+	Deadline        string     `json:"deadline,omitempty"`
+	Authority       *Authority `json:"authority,omitempty"` // nil: every required signer signs
+}
+
+// An Authority is a quorum in the terms.
+type Authority struct {
+	Kind          string   `json:"kind"` // AUTHORITY
+	ID            string   `json:"id"`
+	AuthorityKind string   `json:"authorityKind"` // quorum
+	Members       []string `json:"members"`
+	Threshold     int      `json:"threshold"`
+}
+
+// QuorumOf returns the authority of a negotiation for which so many of the members have to sign.
+func QuorumOf(id string, members []string, threshold int) *Authority {
+	return &Authority{"AUTHORITY", id + "/quorum", "quorum", members, threshold}
+}
+
 // A Quorum is an authority of several members, so many of which have to sign. In the record it is the member authority, which
 // is an artifact of the kind AUTHORITY. Required signers that are not members sign in any case. Existing programs do not know
 // it: to them every required signer is one.

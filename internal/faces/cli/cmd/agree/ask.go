@@ -16,31 +16,26 @@ import (
 	"tutti/internal/platform/notify"
 )
 
-// askOptions are the flags of ask.
 type askOptions struct {
-	question  string
-	noWait    bool
-	wait      time.Duration // 0: until it is answered
-	byDefault string
+	matterOptions
+	Default, As string
+	Wait        time.Duration
+	NoWait      bool
 }
 
 // runAsk puts a question to the user, and prints the answer.
-func runAsk(ctx context.Context, d *deal) error {
-	o := askOptions{question: d.Arg(0), noWait: d.On("no-wait"), byDefault: d.Value("default")}
-	if text := d.Value("wait"); text != "" {
-		var err error
-		if o.wait, err = time.ParseDuration(text); err != nil || o.wait <= 0 {
-			return kit.UsageHint("--wait 30s, 10m", "--wait: a time, not %s", kit.Clean(text))
-		}
+func runAsk(ctx context.Context, d *deal, opt *askOptions) error {
+	if d.IsSet(&opt.Wait) && opt.Wait == 0 {
+		return kit.UsageHint("--wait 30s, 10m", "--wait: must be more than 0")
 	}
-	if d.Value("for") != "" && o.byDefault == "" {
+	if d.IsSet(&opt.For) && opt.Default == "" {
 		return kit.UsageHint("--default ANSWER", "--for says how long the question stands; --default says what applies then")
 	}
-	terms, err := askTerms(d, o)
+	payload, err := opt.terms(d, escalation.Terms{Question: d.Arg(0), Fallback: opt.Default}, nil)
 	if err != nil {
 		return err
 	}
-	from, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: d.Value("as")}, d.now)
+	from, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: opt.As}, d.now)
 	if err != nil {
 		return kit.WithFlag(err, "--as")
 	}
@@ -51,24 +46,18 @@ func runAsk(ctx context.Context, d *deal) error {
 	if a.Key, err = d.sealKey(ctx, from.Instance, false); err != nil {
 		return err
 	}
-	m, err := d.bus.Ask(ctx, a, from.Scope, terms, d.now)
+	m, err := d.bus.Ask(ctx, a, from.Scope, escalation.TermsOf(payload), d.now)
 	if err != nil {
 		return dealFault(d.Call, err)
 	}
 	d.id = m.Negotiation
 	d.tellUser(ctx, from, m)
-	if !o.noWait {
-		if m, err = d.await(ctx, o, from, m); err != nil {
+	if !opt.NoWait {
+		if m, err = d.await(ctx, opt.Wait, from, m); err != nil {
 			return err
 		}
 	}
-	return d.sayAsked(m, o)
-}
-
-// askTerms are the terms of the question that the flags describe.
-func askTerms(d *deal, o askOptions) (t escalation.Terms, err error) {
-	payload, err := matterTerms(d.Call, escalation.Terms{Question: o.question, Fallback: o.byDefault}, nil, d.now)
-	return escalation.TermsOf(payload), err
+	return d.sayAsked(m, opt.NoWait)
 }
 
 // tellUser tells the user of a question, by mail where a person is registered and by a notice of the desktop.
@@ -83,15 +72,15 @@ func (d *deal) tellUser(ctx context.Context, from *identity.Speaker, m *escalati
 	full.NoticeMatter(ctx, d.w, notify.Desktop{Env: kit.FactsOf(d.App).Env}, m)
 }
 
-// await waits for the answer to a question.
-func (d *deal) await(ctx context.Context, o askOptions, from *identity.Speaker, m *escalation.Escalation) (*escalation.Escalation, error) {
+// await waits for the answer to a question, without a limit if wait is 0.
+func (d *deal) await(ctx context.Context, wait time.Duration, from *identity.Speaker, m *escalation.Escalation) (*escalation.Escalation, error) {
 	if d.ErrColumns > 0 {
 		d.Remark("waiting for your user, who answers with: tutti answer ANSWER")
 	}
 	waiting := ctx
-	if o.wait > 0 {
+	if wait > 0 {
 		var stop context.CancelFunc
-		waiting, stop = context.WithTimeout(ctx, o.wait)
+		waiting, stop = context.WithTimeout(ctx, wait)
 		defer stop()
 	}
 	m, err := full.AwaitAnswer(waiting, d.App, d.w, d.bus, m)
@@ -113,7 +102,7 @@ func (d *deal) takeAnswer(ctx context.Context, from *identity.Speaker, m *escala
 }
 
 // sayAsked prints the answer alone, so that a script can use it; of a question that is still open, how it is answered.
-func (d *deal) sayAsked(m *escalation.Escalation, o askOptions) error {
+func (d *deal) sayAsked(m *escalation.Escalation, noWait bool) error {
 	asked := agreement.AskedOf(m, time.Now())
 	open := m.State(time.Now()) == escalation.Open
 	switch {
@@ -127,16 +116,16 @@ func (d *deal) sayAsked(m *escalation.Escalation, o askOptions) error {
 	if !open && m.Answer == nil {
 		d.Remark("no answer came in time: this is the default")
 	}
-	if open && !o.noWait {
+	if open && !noWait {
 		return kit.BadState("the answer will come as mail; tutti escalation show "+app.QuoteArg(m.ID), "not answered yet")
 	}
 	return nil
 }
 
 // runAnswer is escalation answer, for the one question that is open or the one that is named.
-func runAnswer(ctx context.Context, d *deal) error {
+func runAnswer(ctx context.Context, d *deal, opt *answerOptions) error {
 	if d.Arg(1) != "" {
-		return runEscalationAnswer(ctx, d)
+		return runEscalationAnswer(ctx, d, opt)
 	}
 	all, _, err := d.bus.Matters().All(ctx)
 	if err != nil {
@@ -152,7 +141,7 @@ func runAnswer(ctx context.Context, d *deal) error {
 	case 0:
 		return kit.BadState("tutti escalation list --all   # what was asked before", "no question is open")
 	case 1:
-		return d.answer(ctx, open[0], d.Arg(0))
+		return d.answer(ctx, open[0], d.Arg(0), opt)
 	}
 	for _, m := range open {
 		d.Line("tutti answer " + kit.Clean(app.QuoteArg(m.ID)) + " ANSWER   # " + kit.Clean(kit.Truncate(m.About()+m.Choices(), kit.TextShown)))

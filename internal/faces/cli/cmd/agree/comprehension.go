@@ -1,6 +1,7 @@
 package agree
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -17,25 +18,31 @@ import (
 	"tutti/internal/governance/journal"
 )
 
-func runAttest(ctx context.Context, c *kit.Call) error {
-	id, to := c.Value("negotiation"), c.Value("to")
+type attestOptions struct {
+	decisionOptions
+	actorOptions
+	Dossier, To, Role, Scope, At string
+}
+
+func runAttest(ctx context.Context, c *kit.Call, opt *attestOptions) error {
+	id := opt.Negotiation
 	switch {
-	case id != "" && to != "":
+	case id != "" && opt.To != "":
 		return kit.Usagef("%s: either --negotiation or --to, not both", c.Verb.Name)
-	case c.Value("dossier") == "" && (c.Under == kit.H2A || id == ""):
-		return c.Missing("dossier")
+	case opt.Dossier == "" && (c.Under == kit.H2A || id == ""):
+		return c.Missing(&opt.Dossier)
 	}
 	d, err := dealOf(c, app.Writing, id)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	t, err := d.attest(ctx)
+	t, err := d.attest(ctx, opt)
 	if err != nil {
 		return err
 	}
 	if id == "" {
-		return d.sendAttested(ctx, t, address.Instance(to))
+		return d.sendAttested(ctx, t, address.Instance(opt.To))
 	}
 	e, err := t.Journal(ctx, id, d.now)
 	if err != nil {
@@ -51,20 +58,20 @@ func runAttest(ctx context.Context, c *kit.Call) error {
 }
 
 // attest signs that --instance has understood the dossier.
-func (d *deal) attest(ctx context.Context) (*agreement.Comprehension, error) {
-	at, when, err := d.declaredAt()
+func (d *deal) attest(ctx context.Context, opt *attestOptions) (*agreement.Comprehension, error) {
+	at, when, err := d.declaredAt(opt.At)
 	if err != nil {
 		return nil, err
 	}
-	a, err := d.act(ctx, true)
+	a, err := d.act(ctx, &opt.actorOptions, true)
 	if err != nil {
 		return nil, err
 	}
-	dossier, err := d.dossierHash(ctx)
+	dossier, err := d.dossierHash(ctx, opt.Dossier)
 	if err != nil {
 		return nil, err
 	}
-	t, err := d.bus.Attest(ctx, a, agreement.Attesting{Dossier: dossier, At: at, Role: d.Value("role"), Scope: d.Value("scope"), Created: when})
+	t, err := d.bus.Attest(ctx, a, agreement.Attesting{Dossier: dossier, At: at, Role: opt.Role, Scope: opt.Scope, Created: when})
 	if err != nil {
 		return nil, dealFault(d.Call, err)
 	}
@@ -72,8 +79,7 @@ func (d *deal) attest(ctx context.Context) (*agreement.Comprehension, error) {
 }
 
 // dossierHash is that of what was understood: a hash, a file, or the present dossier of the negotiation.
-func (d *deal) dossierHash(ctx context.Context) (string, error) {
-	arg := d.Value("dossier")
+func (d *deal) dossierHash(ctx context.Context, arg string) (string, error) {
 	switch {
 	case declaration.IsHash(arg):
 		return arg, nil
@@ -150,37 +156,35 @@ func runComprehensionList(ctx context.Context, d *deal, v *agreement.View) error
 	return nil
 }
 
-// runComprehensionVerify looks at one attestation alone. It needs no bus.
-func runComprehensionVerify(ctx context.Context, c *kit.Call) error {
-	arg := c.Arg(0)
+type attestedOptions struct{ JSON, PublicKey string }
+
+// runComprehensionVerify verifies one attestation. It needs no bus.
+func runComprehensionVerify(ctx context.Context, c *kit.Call, opt *attestedOptions) error {
+	arg := cmp.Or(c.Arg(0), "-")
 	if c.Under == kit.H2A {
-		arg = c.Value("json")
+		if arg = opt.JSON; arg == "" {
+			return c.Missing(&opt.JSON)
+		}
 	}
-	switch {
-	case arg == "" && c.Under == kit.H2A:
-		return c.Missing("json")
-	case arg == "":
-		arg = "-"
-	}
-	if c.Value("public-key") == "" {
-		return c.Missing("public-key")
+	if opt.PublicKey == "" {
+		return c.Missing(&opt.PublicKey)
 	}
 	raw, err := document(ctx, c, arg, "the attestation")
 	if err != nil {
 		return err
 	}
-	f, err := kit.OpenNamed(c.Value("public-key"))
+	f, err := kit.OpenNamed(opt.PublicKey)
 	if err != nil {
 		return kit.FailIO("", err, "read the public key")
 	}
 	defer f.Close()
-	text, err := kit.ReadAll(f, c.Value("public-key"))
+	text, err := kit.ReadAll(f, opt.PublicKey)
 	if err != nil {
 		return err
 	}
 	key, err := signature.ParsePublic(string(text))
 	if err != nil {
-		return kit.FailIO("", nil, "%s: %s", kit.Clean(c.Value("public-key")), kit.Clean(err.Error()))
+		return kit.FailIO("", nil, "%s: %s", kit.Clean(opt.PublicKey), kit.Clean(err.Error()))
 	}
 	body, _ := canonjson.Get(raw, "body")
 	a, ok := declaration.Attests(body, signaturesOf(raw), func(string) []signature.Public { return []signature.Public{key} })

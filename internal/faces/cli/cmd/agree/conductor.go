@@ -16,9 +16,12 @@ import (
 	"tutti/internal/governance/conductor"
 )
 
+// A seatOptions is the flag of verbs about the conductor of a workspace.
+type seatOptions struct{ Workspace string }
+
 // workspace is the one that --workspace names, else the one here.
-func workspace(c *kit.Call) (conductor.Where, error) {
-	given := c.Value("workspace")
+func workspace(c *kit.Call, opt *seatOptions) (conductor.Where, error) {
+	given := opt.Workspace
 	word := given == "" && c.Under == kit.Tutti && c.Verb.MaxArgs > 0
 	if word {
 		given = c.Arg(0)
@@ -60,8 +63,8 @@ func otherSeat(c *kit.Call, word string) string {
 }
 
 // runConductor says who conducts a workspace.
-func runConductor(ctx context.Context, c *kit.Call) error {
-	where, err := workspace(c)
+func runConductor(ctx context.Context, c *kit.Call, opt *seatOptions) error {
+	where, err := workspace(c, opt)
 	if err != nil {
 		return err
 	}

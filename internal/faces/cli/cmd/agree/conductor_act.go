@@ -20,17 +20,22 @@ import (
 	"tutti/internal/sessions/tracker"
 )
 
-func runConductorClaim(ctx context.Context, c *kit.Call) error {
-	return sit(ctx, c, (*conductor.Service).Claim)
+type claimOptions struct {
+	seatOptions
+	Instance string
 }
 
-func runConductorRelease(ctx context.Context, c *kit.Call) error {
-	return sit(ctx, c, (*conductor.Service).Release)
+func runConductorClaim(ctx context.Context, c *kit.Call, opt *claimOptions) error {
+	return sit(ctx, c, opt, (*conductor.Service).Claim)
+}
+
+func runConductorRelease(ctx context.Context, c *kit.Call, opt *claimOptions) error {
+	return sit(ctx, c, opt, (*conductor.Service).Release)
 }
 
 // sit takes or gives up the seat and says who conducts then.
-func sit(ctx context.Context, c *kit.Call, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) error {
-	where, err := workspace(c)
+func sit(ctx context.Context, c *kit.Call, opt *claimOptions, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) error {
+	where, err := workspace(c, &opt.seatOptions)
 	if err != nil {
 		return err
 	}
@@ -40,7 +45,7 @@ func sit(ctx context.Context, c *kit.Call, do func(*conductor.Service, context.C
 	}
 	defer w.Close()
 	s := conductor.Request{Where: where, Early: c.Under == kit.H2A}
-	if s.Instance, err = inOwnName(ctx, c, w); err != nil {
+	if s.Instance, err = inOwnName(ctx, c, w, opt.Instance); err != nil {
 		return err
 	}
 	if s.Key, err = w.Ring.Load(s.Instance); errors.Is(err, keyring.ErrNoKey) {
@@ -88,21 +93,26 @@ func conductorFault(c *kit.Call, err error) error {
 }
 
 // inOwnName is in whose name something is written that concerns others: who speaks here, or whom --instance names, if its key is here.
-func inOwnName(ctx context.Context, c *kit.Call, w *app.World) (address.Instance, error) {
-	who, err := c.Actor(ctx, w, c.Value("instance"))
-	if err == nil && c.Under != kit.H2A && c.Value("instance") != "" {
+func inOwnName(ctx context.Context, c *kit.Call, w *app.World, instance string) (address.Instance, error) {
+	who, err := c.Actor(ctx, w, instance)
+	if err == nil && c.Under != kit.H2A && instance != "" {
 		err = w.Identity.Holds(who)
 	}
 	return who, kit.Whose(err)
 }
 
+type checkOptions struct {
+	seatOptions
+	IdleMS string
+}
+
 // advice asks who conducts and what is known of the work.
-func advice(ctx context.Context, c *kit.Call, w *app.World) (*conductor.Check, error) {
-	idle, err := conductor.Idle(c.Value("idle-ms"))
-	if err != nil || c.IsSet("idle-ms") && c.Value("idle-ms") == "" {
-		return nil, kit.UsageHint("--idle-ms 86400000 is a day", "--idle-ms: a number of milliseconds above 0, not %s", kit.Clean(c.Text("idle-ms")))
+func advice(ctx context.Context, c *kit.Call, w *app.World, opt *checkOptions) (*conductor.Check, error) {
+	idle, err := conductor.Idle(opt.IdleMS)
+	if err != nil || c.IsSet(&opt.IdleMS) && opt.IdleMS == "" {
+		return nil, kit.UsageHint("--idle-ms 86400000 is a day", "--idle-ms: a number of milliseconds above 0, not %s", kit.Clean(opt.IdleMS))
 	}
-	where, err := workspace(c)
+	where, err := workspace(c, &opt.seatOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +145,7 @@ func activity(ctx context.Context, id string, idle float64) (*conductor.Activity
 	return conductor.ParseActivity(raw)
 }
 
-func runConductorCheck(ctx context.Context, c *kit.Call) error {
+func runConductorCheck(ctx context.Context, c *kit.Call, opt *checkOptions) error {
 	w, err := c.Reads()
 	if err != nil {
 		return err
@@ -143,7 +153,7 @@ func runConductorCheck(ctx context.Context, c *kit.Call) error {
 	if w != nil {
 		defer w.Close()
 	}
-	check, err := advice(ctx, c, w)
+	check, err := advice(ctx, c, w, opt)
 	if err != nil {
 		return err
 	}
@@ -170,24 +180,30 @@ func showStalled(c *kit.Call, a *conductor.Activity) {
 	}
 }
 
-func runConductorLaunch(ctx context.Context, c *kit.Call) error {
+type launchOptions struct {
+	checkOptions
+	Confirm          bool
+	Remote, Instance string
+}
+
+func runConductorLaunch(ctx context.Context, c *kit.Call, opt *launchOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	check, err := advice(ctx, c, w)
+	check, err := advice(ctx, c, w, &opt.checkOptions)
 	if err != nil {
 		return err
 	}
-	l := conductor.Launch{Check: check, Confirm: c.On("confirm"), Remote: address.Instance(c.Value("remote")), Leases: w.Store, Holder: "process " + strconv.Itoa(os.Getpid())}
+	l := conductor.Launch{Check: check, Confirm: opt.Confirm, Remote: address.Instance(opt.Remote), Leases: w.Store, Holder: "process " + strconv.Itoa(os.Getpid())}
 	if l.Remote != "" {
 		if err := address.Check(string(l.Remote)); err != nil {
 			return kit.Usagef("--remote: %s", kit.Clean(err.Error()))
 		}
 	}
-	if l.Confirm && check.Recommendation == conductor.AdviseLaunch && (c.Under != kit.H2A || c.Value("instance") != "") {
-		if l.From, err = inOwnName(ctx, c, w); err != nil {
+	if l.Confirm && check.Recommendation == conductor.AdviseLaunch && (c.Under != kit.H2A || opt.Instance != "") {
+		if l.From, err = inOwnName(ctx, c, w, opt.Instance); err != nil {
 			return err
 		}
 	}
@@ -204,7 +220,7 @@ func runConductorLaunch(ctx context.Context, c *kit.Call) error {
 	o, err := full.Conductor(w).Launch(ctx, l, time.Now())
 	switch {
 	case errors.Is(err, conductor.ErrNoSender):
-		return c.Missing("instance")
+		return c.Missing(&opt.Instance)
 	case err != nil:
 		return conductorFault(c, err)
 	}

@@ -21,29 +21,31 @@ import (
 	"tutti/internal/halt"
 )
 
-func runDeclareInterest(ctx context.Context, c *kit.Call) error {
-	said := c.IsSet("interets") || c.IsSet("interests")
-	words := cmp.Or(c.Text("interets"), c.Text("interests"))
-	if c.Under == kit.H2A {
-		said, words = c.Value("interets") != "", c.Value("interets")
+type interestOptions struct {
+	decisionOptions
+	Instance, Interets, Interests, Bindings, EventID, At string
+	MasqueImpactCollectif                                bool
+}
+
+func runDeclareInterest(ctx context.Context, c *kit.Call, opt *interestOptions) error {
+	words := cmp.Or(opt.Interets, opt.Interests)
+	if words == "" && (c.Under == kit.H2A || !c.IsSet(&opt.Interets) && !c.IsSet(&opt.Interests)) {
+		return c.Missing(&opt.Interets)
 	}
-	if !said {
-		return c.Missing("interets")
-	}
-	d, err := openDeal(c, app.Writing)
+	d, err := openDeal(c, app.Writing, &opt.Negotiation)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	at, when, err := d.declaredAt()
+	at, when, err := d.declaredAt(opt.At)
 	if err != nil {
 		return err
 	}
-	a, err := d.act(ctx, false)
+	a, err := d.act(ctx, &actorOptions{Instance: opt.Instance, entryOptions: entryOptions{EventID: opt.EventID}}, false)
 	if err != nil {
 		return err
 	}
-	i, err := declaration.NewInterest(string(a.By), commaList(words), commaList(c.Value("bindings")), c.On("masque-impact-collectif"), at)
+	i, err := declaration.NewInterest(string(a.By), commaList(words), commaList(opt.Bindings), opt.MasqueImpactCollectif, at)
 	if err != nil {
 		return kit.Refuse("", "%s", kit.Clean(err.Error()))
 	}
@@ -60,9 +62,12 @@ func runDeclareInterest(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+// A decisionOptions is the flag that names a negotiation for verbs without arguments.
+type decisionOptions struct{ Negotiation string }
+
 // decision opens the bus and reads a negotiation as a decision. The caller closes the deal.
-func decision(ctx context.Context, c *kit.Call, mode app.Mode) (*deal, *agreement.View, error) {
-	d, err := openDeal(c, mode)
+func decision(ctx context.Context, c *kit.Call, mode app.Mode, opt *decisionOptions) (*deal, *agreement.View, error) {
+	d, err := openDeal(c, mode, &opt.Negotiation)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,16 +79,16 @@ func decision(ctx context.Context, c *kit.Call, mode app.Mode) (*deal, *agreemen
 	return d, v, nil
 }
 
-// onDecision is a verb that shows a negotiation as a decision.
-func onDecision(run func(context.Context, *deal, *agreement.View) error) kit.Func {
-	return func(ctx context.Context, c *kit.Call) error {
-		d, v, err := decision(ctx, c, app.Reading)
+// onDecision returns the options of a verb that shows a negotiation as a decision.
+func onDecision(run func(context.Context, *deal, *agreement.View) error) *kit.Options {
+	return kit.WithFlags(func(ctx context.Context, c *kit.Call, opt *decisionOptions) error {
+		d, v, err := decision(ctx, c, app.Reading, opt)
 		if err != nil {
 			return err
 		}
 		defer d.close()
 		return run(ctx, d, v)
-	}
+	})
 }
 
 // A postures says how the agents of a negotiation stand towards conflicts of interest.
@@ -136,35 +141,41 @@ func postureWord(c *kit.Call, p declaration.Posture) string {
 	return s + "; is shown: " + p.Disclosure + ")"
 }
 
-func runEscalate(ctx context.Context, c *kit.Call) error {
-	if c.Value("channel") == "" {
-		return c.Missing("channel")
+type escalateOptions struct {
+	decisionOptions
+	matterOptions
+	entryOptions
+	Instance, Channel, Question, Fallback, Trigger, Domain, Payload string
+}
+
+func runEscalate(ctx context.Context, c *kit.Call, opt *escalateOptions) error {
+	if opt.Channel == "" {
+		return c.Missing(&opt.Channel)
 	}
-	d, v, err := decision(ctx, c, app.Writing)
+	d, v, err := decision(ctx, c, app.Writing, &opt.decisionOptions)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	a, err := d.act(ctx, false)
+	a, err := d.act(ctx, &actorOptions{Instance: opt.Instance, entryOptions: opt.entryOptions}, false)
 	if err != nil {
 		return err
 	}
 	var payload []byte
-	if arg := c.Value("payload"); arg != "" {
-		if payload, err = document(ctx, c, arg, "the payload"); err != nil {
+	if opt.Payload != "" {
+		if payload, err = document(ctx, c, opt.Payload, "the payload"); err != nil {
 			return err
 		}
-	} else if p, ok := v.Posture(a.By); ok && p.Conflict == declaration.Conflict && c.Value("question") == "" {
+	} else if p, ok := v.Posture(a.By); ok && p.Conflict == declaration.Conflict && opt.Question == "" {
 		payload = p.Escalation()
-	} else if c.Value("question") == "" {
+	} else if opt.Question == "" {
 		return kit.UsageHint("--question TEXT, or --payload JSON, says what it is about", "escalate: %s has not declared a conflict, so there is nothing to escalate", kit.Name(a.By))
 	}
-	if payload, err = matterTerms(c, escalation.Terms{
-		Question: c.Value("question"), Fallback: c.Value("fallback"), Trigger: c.Value("trigger"), Domain: c.Value("domain"),
-	}, payload, d.now); err != nil {
+	payload, err = opt.terms(d, escalation.Terms{Question: opt.Question, Fallback: opt.Fallback, Trigger: opt.Trigger, Domain: opt.Domain}, payload)
+	if err != nil {
 		return err
 	}
-	e, err := d.bus.Escalate(ctx, d.id, a, c.Value("channel"), payload, d.now)
+	e, err := d.bus.Escalate(ctx, d.id, a, opt.Channel, payload, d.now)
 	if err != nil {
 		return dealFault(c, err)
 	}
@@ -199,11 +210,16 @@ func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) s
 	return text
 }
 
+type dossierOptions struct {
+	decisionOptions
+	Presenter, EventID string
+	AdvisoryGate       bool
+}
+
 // runDossier compiles the dossier of a negotiation.
-func runDossier(ctx context.Context, c *kit.Call) error {
-	gate := c.On("advisory-gate")
+func runDossier(ctx context.Context, c *kit.Call, opt *dossierOptions) error {
 	mode := app.Reading
-	if gate {
+	if opt.AdvisoryGate {
 		if err := halt.Check("dossier --advisory-gate"); err != nil {
 			return err
 		}
@@ -211,19 +227,18 @@ func runDossier(ctx context.Context, c *kit.Call) error {
 	} else if c.Verb.Halt == kit.Asks {
 		c.Banner(halt.Read())
 	}
-	d, v, err := decision(ctx, c, mode)
+	d, v, err := decision(ctx, c, mode, &opt.decisionOptions)
 	if err != nil {
 		return err
 	}
 	defer d.close()
 	out := dossier{ID: d.id, Dossier: v.Dossier.JSON(), Hash: v.DossierHash}
-	presenter := c.Value("presenter")
-	biased := presenter != "" && declaration.Biased(presenter, v.Postures)
-	if presenter != "" {
-		bias := biasOf(presenter, v)
+	biased := opt.Presenter != "" && declaration.Biased(opt.Presenter, v.Postures)
+	if opt.Presenter != "" {
+		bias := biasOf(opt.Presenter, v)
 		out.Bias = &bias
-		if gate && biased {
-			a := negotiation.Act{By: negotiation.Steward, EventID: c.Value("event-id")}
+		if opt.AdvisoryGate && biased {
+			a := negotiation.Act{By: negotiation.Steward, EventID: opt.EventID}
 			e, err := d.bus.Escalate(ctx, d.id, a, "alert", canonjson.Set(render.JSON(bias), "disposition", []byte(`"advisory-only"`)), d.now)
 			if err != nil {
 				return dealFault(c, err)
@@ -237,9 +252,14 @@ func runDossier(ctx context.Context, c *kit.Call) error {
 	}
 	d.dossier(ctx, v)
 	if biased {
-		c.Warn("%s has a conflict of interest and should not present this", kit.Clean(presenter))
+		c.Warn("%s has a conflict of interest and should not present this", kit.Clean(opt.Presenter))
 	}
 	return nil
+}
+
+// runNegotiateDossier is runDossier for the negotiation that the argument names.
+func runNegotiateDossier(ctx context.Context, c *kit.Call) error {
+	return runDossier(ctx, c, new(dossierOptions))
 }
 
 // A dossier is what --json says of the dossier of a negotiation.

@@ -20,33 +20,38 @@ import (
 	"tutti/internal/platform/notify"
 )
 
-// matterTerms writes what the flags say into the payload of a matter.
-func matterTerms(c *kit.Call, t escalation.Terms, payload []byte, now time.Time) ([]byte, error) {
-	for _, o := range kit.Split(c.Value("options")) {
+// A matterOptions is the flags of verbs that escalate a question.
+type matterOptions struct {
+	Options string
+	For     time.Duration
+}
+
+// terms writes the terms of a question, with those of the flags, into a payload.
+func (m *matterOptions) terms(d *deal, t escalation.Terms, payload []byte) ([]byte, error) {
+	for _, o := range kit.Split(m.Options) {
 		id, text, _ := strings.Cut(o, "=")
 		t.Options = append(t.Options, escalation.Option{ID: strings.TrimSpace(id), Text: strings.TrimSpace(cmp.Or(text, id))})
 	}
-	if c.Value("for") != "" {
-		d, err := time.ParseDuration(c.Value("for"))
-		if err != nil || d <= 0 {
-			return nil, kit.UsageHint("--for 30m, 4h", "--for: a time, not %s", kit.Clean(c.Value("for")))
+	if d.IsSet(&m.For) {
+		if m.For == 0 {
+			return nil, kit.UsageHint("--for 30m, 4h", "--for: must be more than 0")
 		}
-		t.Until = now.Add(d)
+		t.Until = d.now.Add(m.For)
 	}
 	if len(t.Options) == 0 && t.Question == "" && t.Until.IsZero() && t.Fallback == "" && t.Trigger == "" && t.Domain == "" {
 		return payload, nil
 	}
 	next := t.Payload(payload)
 	whole := escalation.TermsOf(next)
-	if err := whole.Check(now); err != nil {
+	if err := whole.Check(d.now); err != nil {
 		return nil, kit.Usagef("%s", kit.Clean(err.Error()))
 	}
 	return next, nil
 }
 
-// onMatters is a verb about what waits for somebody.
-func onMatters(mode app.Mode, run func(context.Context, *deal) error) kit.Func {
-	return func(ctx context.Context, c *kit.Call) error {
+// onMatters returns the options of a verb about escalations.
+func onMatters[T any](mode app.Mode, run func(context.Context, *deal, *T) error) *kit.Options {
+	return kit.WithFlags(func(ctx context.Context, c *kit.Call, opt *T) error {
 		w, err := c.World(mode)
 		if err != nil {
 			return err
@@ -55,12 +60,17 @@ func onMatters(mode app.Mode, run func(context.Context, *deal) error) kit.Func {
 		if err := w.Pins.Err(); err != nil {
 			c.Warn("whose answers count cannot be told now: %s", kit.Clean(err.Error()))
 		}
-		return run(ctx, &deal{Call: c, w: w, bus: full.Agreements(w), now: time.Now()})
-	}
+		return run(ctx, &deal{Call: c, w: w, bus: full.Agreements(w), now: time.Now()}, opt)
+	})
 }
 
-// runEscalations lists what waits for somebody.
-func runEscalations(ctx context.Context, d *deal) error {
+type escalationsOptions struct {
+	decisionOptions
+	All bool
+}
+
+// runEscalations lists the escalations that wait for an answer.
+func runEscalations(ctx context.Context, d *deal, opt *escalationsOptions) error {
 	all, problems, err := d.bus.Matters().All(ctx)
 	if err != nil {
 		return err
@@ -68,11 +78,10 @@ func runEscalations(ctx context.Context, d *deal) error {
 	for _, p := range problems {
 		d.Warn("left out: %s", kit.Clean(p.Error()))
 	}
-	nego := d.Value("negotiation")
 	shown := 0
 	out := []escalation.View{}
 	for _, m := range all {
-		if m.State(d.now) != escalation.Open && !d.On("all") || nego != "" && m.Negotiation != nego {
+		if m.State(d.now) != escalation.Open && !opt.All || opt.Negotiation != "" && m.Negotiation != opt.Negotiation {
 			continue
 		}
 		shown++
@@ -91,8 +100,8 @@ func runEscalations(ctx context.Context, d *deal) error {
 }
 
 // runEscalationShow shows one matter, with its options in neutral order.
-func runEscalationShow(ctx context.Context, d *deal) error {
-	m, err := d.matter(ctx)
+func runEscalationShow(ctx context.Context, d *deal, opt *decisionOptions) error {
+	m, err := d.matter(ctx, opt.Negotiation)
 	if err != nil {
 		return err
 	}
@@ -104,8 +113,8 @@ func runEscalationShow(ctx context.Context, d *deal) error {
 	return nil
 }
 
-func (d *deal) matter(ctx context.Context) (*escalation.Escalation, error) {
-	if nego := d.Value("negotiation"); nego != "" {
+func (d *deal) matter(ctx context.Context, nego string) (*escalation.Escalation, error) {
+	if nego != "" {
 		m, err := d.bus.Escalation(ctx, nego, d.Arg(0))
 		if errors.Is(err, escalation.ErrNone) {
 			return nil, kit.BadState("tutti escalation list --all   # what there is", "%s", kit.Clean(err.Error()))
@@ -194,23 +203,28 @@ func answerLine(m *escalation.Escalation) string {
 	return line
 }
 
-// runEscalationAnswer writes down what a person decides.
-func runEscalationAnswer(ctx context.Context, d *deal) error {
-	m, err := d.matter(ctx)
+type answerOptions struct {
+	decisionOptions
+	Note, Instance string
+}
+
+// runEscalationAnswer records a person's answer.
+func runEscalationAnswer(ctx context.Context, d *deal, opt *answerOptions) error {
+	m, err := d.matter(ctx, opt.Negotiation)
 	if err != nil {
 		return err
 	}
-	return d.answer(ctx, m, d.Arg(1))
+	return d.answer(ctx, m, d.Arg(1), opt)
 }
 
-// answer writes down what a person says to a matter.
-func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string) error {
+// answer records a person's answer to an escalation.
+func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string, opt *answerOptions) error {
 	d.id = m.Negotiation
 	if m.Doubt != "" && m.Answer == nil {
 		d.Warn("%s", doubtLine(m))
 	}
 	const own = "type it in a terminal of your own, outside of any agent program"
-	who, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: d.Value("instance")}, d.now)
+	who, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: opt.Instance}, d.now)
 	if err != nil {
 		return kit.WithFlag(err, "--instance")
 	}
@@ -227,7 +241,7 @@ func (d *deal) answer(ctx context.Context, m *escalation.Escalation, text string
 			return err
 		}
 	}
-	e, err := d.bus.Answer(ctx, m, a, text, d.Value("note"), attended, d.now)
+	e, err := d.bus.Answer(ctx, m, a, text, opt.Note, attended, d.now)
 	switch {
 	case errors.Is(err, escalation.ErrNotPerson) && who.How == identity.EnvInstance && !bus.IsPerson(who.Instance) && !d.BelowAgent():
 		return kit.Refuse("unset "+identity.EnvInstance+"   # or say who answers: --as human:NAME", "%s is set to %s, so this would be its answer: %s",
@@ -294,9 +308,11 @@ func isRule(err error) bool {
 	return errors.As(err, &refused) || errors.Is(err, negotiation.ErrTerms) || errors.Is(err, negotiation.ErrNotFound)
 }
 
-// runEscalationSettle records what applies because nobody has answered.
-func runEscalationSettle(ctx context.Context, d *deal) error {
-	who, err := d.Actor(ctx, d.w, d.Value("instance"))
+type settleOptions struct{ Instance string }
+
+// runEscalationSettle records the fallback of every escalation that was not answered in time.
+func runEscalationSettle(ctx context.Context, d *deal, opt *settleOptions) error {
+	who, err := d.Actor(ctx, d.w, opt.Instance)
 	if err != nil {
 		return err
 	}

@@ -27,14 +27,14 @@ type leaseWork struct {
 	who    *identity.Speaker
 }
 
-func leases(ctx context.Context, c *kit.Call) (*leaseWork, error) {
+func leases(ctx context.Context, c *kit.Call, instance string) (*leaseWork, error) {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return nil, err
 	}
 	d := &leaseWork{World: w, Reservations: w.Leases()}
 	if d.office, err = w.MailService(); err == nil {
-		d.who, err = holder(ctx, c, w)
+		d.who, err = holder(ctx, c, w, instance)
 	}
 	if err != nil {
 		w.Close()
@@ -47,8 +47,8 @@ func leases(ctx context.Context, c *kit.Call) (*leaseWork, error) {
 }
 
 // holder is in whose name leases are taken and released.
-func holder(ctx context.Context, c *kit.Call, w *app.World) (*identity.Speaker, error) {
-	i, err := inOwnName(ctx, c, w)
+func holder(ctx context.Context, c *kit.Call, w *app.World, instance string) (*identity.Speaker, error) {
+	i, err := inOwnName(ctx, c, w, instance)
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +82,13 @@ func files(c *kit.Call) []string {
 	return all
 }
 
-func runLeaseTake(ctx context.Context, c *kit.Call) error {
-	d, err := leases(ctx, c)
+type leaseTakeOptions struct {
+	For            time.Duration
+	Note, Instance string
+}
+
+func runLeaseTake(ctx context.Context, c *kit.Call, opt *leaseTakeOptions) error {
+	d, err := leases(ctx, c, opt.Instance)
 	if err != nil {
 		return err
 	}
@@ -95,7 +100,7 @@ func runLeaseTake(ctx context.Context, c *kit.Call) error {
 	}
 	now := time.Now()
 	taken, err := d.Take(ctx, reservation.Want{
-		Spots: full.LeaseSpots(files(c)), Holder: d.who.Instance, Tie: tie, For: c.Duration("for", reservation.Usual), Note: c.Text("note"),
+		Spots: full.LeaseSpots(files(c)), Holder: d.who.Instance, Tie: tie, For: kit.Or(c, &opt.For, reservation.Usual), Note: opt.Note,
 	}, now)
 	if err != nil {
 		return leaseFault(err)
@@ -181,17 +186,22 @@ func runLeaseList(ctx context.Context, c *kit.Call) error {
 	return listLeases(ctx, c, w.Leases(), files(c), time.Now())
 }
 
-func runLeaseRelease(ctx context.Context, c *kit.Call) error {
-	if len(c.Args) == 0 && !c.On("all") {
+type leaseReleaseOptions struct {
+	All      bool
+	Instance string
+}
+
+func runLeaseRelease(ctx context.Context, c *kit.Call, opt *leaseReleaseOptions) error {
+	if len(c.Args) == 0 && !opt.All {
 		return kit.UsageHint("--all releases all of yours", "lease release: which path?")
 	}
-	d, err := leases(ctx, c)
+	d, err := leases(ctx, c, opt.Instance)
 	if err != nil {
 		return err
 	}
 	defer d.World.Close()
 	paths := files(c)
-	if c.On("all") {
+	if opt.All {
 		all, err := d.Standing(ctx, time.Now())
 		if err != nil {
 			return err

@@ -32,17 +32,13 @@ type deal struct {
 	now time.Time
 }
 
-// openDeal opens the bus for a verb about one negotiation. The caller closes it.
-func openDeal(c *kit.Call, mode app.Mode) (*deal, error) {
+// openDeal opens the bus for a verb about one negotiation, named by the first argument, or by a flag under h2a and for verbs without
+// arguments. The caller closes it.
+func openDeal(c *kit.Call, mode app.Mode, flag *string) (*deal, error) {
 	id := c.Arg(0)
-	switch {
-	case c.Verb.Flag(c.Under, "negotiation") >= 0:
-		if id = c.Value("negotiation"); id == "" {
-			return nil, c.Missing("negotiation")
-		}
-	case c.Under == kit.H2A:
-		if id = c.Value("id"); id == "" {
-			return nil, c.Missing("id")
+	if c.Under == kit.H2A || c.Verb.MaxArgs == 0 {
+		if id = *flag; id == "" {
+			return nil, c.Missing(flag)
 		}
 	}
 	d, err := dealOf(c, mode, id)
@@ -52,16 +48,29 @@ func openDeal(c *kit.Call, mode app.Mode) (*deal, error) {
 	return d, err
 }
 
-// onDeal is a verb about one negotiation.
-func onDeal(mode app.Mode, run func(context.Context, *deal) error) kit.Func {
-	return func(ctx context.Context, c *kit.Call) error {
-		d, err := openDeal(c, mode)
+// An idOption is the flag by which h2a names a negotiation.
+type idOption struct{ ID string }
+
+func (o *idOption) negotiation() *string { return &o.ID }
+
+// An argumentOption is that of verbs that h2a does not have: the negotiation is always the first argument.
+type argumentOption struct{}
+
+func (*argumentOption) negotiation() *string { return nil }
+
+// onDeal returns the options of a verb about one negotiation.
+func onDeal[T any, P interface {
+	*T
+	negotiation() *string
+}](mode app.Mode, run func(context.Context, *deal, P) error) *kit.Options {
+	return kit.WithFlags(func(ctx context.Context, c *kit.Call, opt *T) error {
+		d, err := openDeal(c, mode, P(opt).negotiation())
 		if err != nil {
 			return err
 		}
 		defer d.close()
-		return run(ctx, d)
-	}
+		return run(ctx, d, opt)
+	})
 }
 
 // dealOf is deal where the id is known or comes later ("").
@@ -96,34 +105,59 @@ func (d *deal) close() {
 	}
 }
 
-// act is who acts, with the key that is to be signed with. Who must sign and has no key is refused; any other entry goes without a
-// seal then, as those of existing programs do.
-func (d *deal) act(ctx context.Context, must bool) (negotiation.Act, error) {
-	who, err := d.Actor(ctx, d.w, d.Value("instance"))
+// An entryOptions is the flags that identify an entry of a journal.
+type entryOptions struct{ EventID, CausationID, CorrelationID string }
+
+func (o *entryOptions) act(by address.Instance) negotiation.Act {
+	return negotiation.Act{By: by, EventID: o.EventID, CausationID: o.CausationID, CorrelationID: o.CorrelationID}
+}
+
+// An actorOptions is the flags by which an agent acts in a negotiation.
+type actorOptions struct {
+	entryOptions
+	Instance, PrivateKey string
+}
+
+// An actOptions is the flags of verbs that change a negotiation.
+type actOptions struct {
+	idOption
+	actorOptions
+	Mandate string
+}
+
+// act returns who acts, with the key to sign with. Without a key it refuses an entry that must be signed; any other entry is then not
+// sealed, like those of existing programs.
+func (d *deal) act(ctx context.Context, opt *actorOptions, must bool) (negotiation.Act, error) {
+	who, err := d.Actor(ctx, d.w, opt.Instance)
 	if err != nil {
 		return negotiation.Act{}, err
 	}
-	a := negotiation.Act{
-		By: who, Mandate: d.Value("mandate"), EventID: d.Value("event-id"),
-		CausationID: d.Value("causation-id"), CorrelationID: d.Value("correlation-id"),
-	}
-	a.Key, err = d.sealKey(ctx, who, must)
-	return a, err
-}
-
-func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*signature.Private, error) {
-	path := d.Value("private-key")
-	if path == "" && must && d.Under == kit.H2A {
-		return nil, d.Missing("private-key")
-	}
-	if path != "" {
+	a := opt.act(who)
+	switch {
+	case opt.PrivateKey != "":
 		if d.w.Ring.Has(who) {
 			d.Warn("--private-key: the key of %s lies here and would have been used without it", kit.Name(who))
 		} else {
 			d.Warn("--private-key: a key in a file of one's own is less safe than one that tutti keeps (tutti keys generate)")
 		}
-		return keyArgument(d.Call, path)
+		a.Key, err = keyArgument(d.Call, opt.PrivateKey)
+	case must && d.Under == kit.H2A:
+		err = d.Missing(&opt.PrivateKey)
+	default:
+		a.Key, err = d.sealKey(ctx, who, must)
 	}
+	return a, err
+}
+
+// actFor is act under a mandate, if one is given.
+func (d *deal) actFor(ctx context.Context, opt *actOptions, must bool) (negotiation.Act, error) {
+	a, err := d.act(ctx, &opt.actorOptions, must)
+	a.Mandate = opt.Mandate
+	return a, err
+}
+
+// sealKey returns the key of an agent that is on this machine, nil if an entry without a seal will do.
+func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*signature.Private, error) {
 	if who.Canonical().Host() == identity.Human {
 		s, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: string(who), Peek: true}, d.now)
 		if err != nil || s.Via == identity.Unattended {
@@ -186,12 +220,12 @@ func whyNoJSON(raw []byte) string {
 	return "it cannot be read"
 }
 
-// artifact reads the artifact that is meant, and returns it with its hash. A hash stands for itself.
-func (d *deal) artifact(ctx context.Context) (raw []byte, hash string, err error) {
+// artifact reads the artifact that the second argument names, or the flag under h2a, and returns it with its hash. A hash stands for itself.
+func (d *deal) artifact(ctx context.Context, flag *string) (raw []byte, hash string, err error) {
 	arg := d.Arg(1)
 	if d.Under == kit.H2A {
-		if arg = d.Value("artifact"); arg == "" {
-			return nil, "", d.Missing("artifact")
+		if arg = *flag; arg == "" {
+			return nil, "", d.Missing(flag)
 		}
 	}
 	if arg == "" || declaration.IsHash(arg) {

@@ -22,23 +22,29 @@ import (
 	"tutti/internal/halt"
 )
 
-func runNegotiateOffer(ctx context.Context, c *kit.Call) error {
-	if c.IsSet("example") {
-		return example(c)
+type offerOptions struct {
+	actOptions
+	Artifact, Base, Example string
+	Force                   bool
+}
+
+func runNegotiateOffer(ctx context.Context, c *kit.Call, opt *offerOptions) error {
+	if c.IsSet(&opt.Example) {
+		return example(c, opt.Example)
 	}
 	if c.Under != kit.H2A && len(c.Args) < 2 {
 		return kit.UsageHint("usage: "+c.Usage()+"; --example contract prints an artifact to begin with",
 			"%s: something is missing: %s", c.Verb.Name, [...]string{"the negotiation", "the artifact"}[len(c.Args)])
 	}
-	if err := c.Requires("id", "instance", "artifact"); err != nil {
+	if err := c.Requires(&opt.ID, &opt.Instance, &opt.Artifact); err != nil {
 		return err
 	}
-	d, err := openDeal(c, app.Writing)
+	d, err := openDeal(c, app.Writing, &opt.ID)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	raw, hash, err := d.artifact(ctx)
+	raw, hash, err := d.artifact(ctx, &opt.Artifact)
 	if err == nil && raw == nil {
 		err = kit.Usagef("%s: the artifact itself is offered, not its hash", c.Verb.Name)
 	}
@@ -48,11 +54,11 @@ func runNegotiateOffer(ctx context.Context, c *kit.Call) error {
 		}
 		return err
 	}
-	a, err := d.act(ctx, false)
+	a, err := d.actFor(ctx, &opt.actOptions, false)
 	if err != nil {
 		return err
 	}
-	o := negotiation.Offering{Artifact: raw, Base: c.Value("base"), Force: c.On("force")}
+	o := negotiation.Offering{Artifact: raw, Base: opt.Base, Force: opt.Force}
 	if c.Under == kit.H2A {
 		o.Base, o.Force = negotiation.LatestBase, true // existing programs offer what they like
 	}
@@ -107,9 +113,9 @@ func (d *deal) tellOffer(ctx context.Context, by address.Instance) error {
 	return full.TellOffer(ctx, office, from, d.bus, d.id, d.now)
 }
 
-// example prints an artifact of the kind that --example names, to be filled in.
-func example(c *kit.Call) error {
-	text := []byte(declaration.Example(strings.ToUpper(strings.ReplaceAll(c.Value("example"), "-", "_"))))
+// example prints an artifact of a kind, to be filled in.
+func example(c *kit.Call, kind string) error {
+	text := []byte(declaration.Example(strings.ToUpper(strings.ReplaceAll(kind, "-", "_"))))
 	if c.JSON {
 		c.Emit(text)
 	} else {
@@ -118,20 +124,25 @@ func example(c *kit.Call) error {
 	return nil
 }
 
-func runNegotiateSign(ctx context.Context, c *kit.Call) error {
-	if err := c.Requires("id", "instance", "artifact", "private-key"); err != nil {
+type signOptions struct {
+	actOptions
+	Artifact string
+}
+
+func runNegotiateSign(ctx context.Context, c *kit.Call, opt *signOptions) error {
+	if err := c.Requires(&opt.ID, &opt.Instance, &opt.Artifact, &opt.PrivateKey); err != nil {
 		return err
 	}
-	d, err := openDeal(c, app.Writing)
+	d, err := openDeal(c, app.Writing, &opt.ID)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	_, hash, err := d.artifact(ctx)
+	_, hash, err := d.artifact(ctx, &opt.Artifact)
 	if err != nil {
 		return err
 	}
-	a, err := d.act(ctx, true)
+	a, err := d.actFor(ctx, &opt.actOptions, true)
 	if err != nil {
 		return err
 	}
@@ -153,19 +164,24 @@ func textOf(raw []byte, name string) string {
 	return s
 }
 
-func runNegotiateClose(ctx context.Context, d *deal) error {
-	if d.Verb.Name == "negotiate withdraw" {
-		return d.move(ctx, negotiation.Withdrawn)
-	}
-	return d.move(ctx, negotiation.Rejected)
+type closeOptions struct {
+	actOptions
+	Reason string
 }
 
-func (d *deal) move(ctx context.Context, to negotiation.State) error {
-	a, err := d.act(ctx, false)
+func runNegotiateClose(ctx context.Context, d *deal, opt *closeOptions) error {
+	if d.Verb.Name == "negotiate withdraw" {
+		return d.move(ctx, negotiation.Withdrawn, opt)
+	}
+	return d.move(ctx, negotiation.Rejected, opt)
+}
+
+func (d *deal) move(ctx context.Context, to negotiation.State, opt *closeOptions) error {
+	a, err := d.actFor(ctx, &opt.actOptions, false)
 	if err != nil {
 		return err
 	}
-	e, err := d.bus.Negotiations().Move(ctx, d.id, a, to, d.Value("reason"), d.now)
+	e, err := d.bus.Negotiations().Move(ctx, d.id, a, to, opt.Reason, d.now)
 	if err != nil {
 		return dealFault(d.Call, err)
 	}
@@ -191,13 +207,18 @@ func (d *deal) emitRecord(ctx context.Context) error {
 	return nil
 }
 
-func runNegotiateStatus(ctx context.Context, c *kit.Call) error {
+type statusOptions struct {
+	closeOptions
+	Status string
+}
+
+func runNegotiateStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	to := negotiation.State(c.Arg(1))
 	if c.Under == kit.H2A {
-		if err := c.Requires("id", "status"); err != nil {
+		if err := c.Requires(&opt.ID, &opt.Status); err != nil {
 			return err
 		}
-		to = negotiation.State(c.Value("status"))
+		to = negotiation.State(opt.Status)
 	}
 	mode := app.Reading
 	if to != "" {
@@ -211,7 +232,7 @@ func runNegotiateStatus(ctx context.Context, c *kit.Call) error {
 	} else {
 		c.Banner(halt.Read())
 	}
-	d, err := openDeal(c, mode)
+	d, err := openDeal(c, mode, &opt.ID)
 	if err != nil {
 		return err
 	}
@@ -227,9 +248,9 @@ func runNegotiateStatus(ctx context.Context, c *kit.Call) error {
 	written := s.Record != nil && (s.Record.Status == to || to != negotiation.Expired)
 	if to != "" && (s.State != to || !written) {
 		if c.Under == kit.H2A {
-			return d.moveAsAnybody(ctx, to)
+			return d.moveAsAnybody(ctx, to, &opt.closeOptions)
 		}
-		return d.move(ctx, to)
+		return d.move(ctx, to, &opt.closeOptions)
 	}
 	if c.JSON {
 		return d.emitRecord(ctx)
@@ -239,9 +260,9 @@ func runNegotiateStatus(ctx context.Context, c *kit.Call) error {
 }
 
 // moveAsAnybody is move for the older program, which does not say who moves.
-func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State) error {
-	if d.Value("instance") != "" {
-		return d.move(ctx, to)
+func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State, opt *closeOptions) error {
+	if opt.Instance != "" {
+		return d.move(ctx, to, opt)
 	}
 	s, err := d.Peek(ctx, d.w, "")
 	if err != nil {
@@ -258,8 +279,7 @@ func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State) error {
 }
 
 // declaredAt is the time of --at, now when none was given.
-func (d *deal) declaredAt() (string, time.Time, error) {
-	s := d.Value("at")
+func (d *deal) declaredAt(s string) (string, time.Time, error) {
 	if s == "" {
 		return envelope.Stamp(d.now), d.now, nil
 	}

@@ -11,8 +11,13 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateDiff(ctx context.Context, d *deal) error {
-	x, err := d.bus.Negotiations().Diff(ctx, d.id, d.Value("from"), d.Value("to"))
+type diffOptions struct {
+	argumentOption
+	From, To string
+}
+
+func runNegotiateDiff(ctx context.Context, d *deal, opt *diffOptions) error {
+	x, err := d.bus.Negotiations().Diff(ctx, d.id, opt.From, opt.To)
 	if err != nil {
 		return dealFault(d.Call, err)
 	}

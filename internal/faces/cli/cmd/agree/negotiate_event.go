@@ -9,15 +9,21 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateEvent(ctx context.Context, d *deal) error {
+type eventOptions struct {
+	idOption
+	JSON, Instance, CausationID, CorrelationID string
+}
+
+func runNegotiateEvent(ctx context.Context, d *deal, opt *eventOptions) error {
 	arg := d.Arg(1)
 	if d.Under == kit.H2A {
-		if arg = d.Value("json"); arg == "" {
-			return d.Missing("json")
+		if arg = opt.JSON; arg == "" {
+			return d.Missing(&opt.JSON)
 		}
 	}
 	raw, err := document(ctx, d.Call, arg, "the entry")
@@ -27,7 +33,7 @@ func runNegotiateEvent(ctx context.Context, d *deal) error {
 	if !canonjson.IsObject(raw) {
 		return kit.Refuse("", "the entry is not a JSON object")
 	}
-	a, raw, err := d.fillEntry(ctx, raw)
+	a, raw, err := d.fillEntry(ctx, raw, opt)
 	if err != nil {
 		return err
 	}
@@ -44,7 +50,7 @@ func runNegotiateEvent(ctx context.Context, d *deal) error {
 }
 
 // fillEntry adds what an entry lacks. What it names itself stays.
-func (d *deal) fillEntry(ctx context.Context, raw []byte) (negotiation.Act, []byte, error) {
+func (d *deal) fillEntry(ctx context.Context, raw []byte, opt *eventOptions) (negotiation.Act, []byte, error) {
 	var a negotiation.Act
 	tip, err := d.bus.Negotiations().Journal().Catch(ctx, d.id, nil)
 	if err != nil {
@@ -58,14 +64,13 @@ func (d *deal) fillEntry(ctx context.Context, raw []byte) (negotiation.Act, []by
 	if actor, ok := canonjson.Get(raw, "actor"); ok {
 		a.By = address.Instance(textOf(actor, "instance"))
 	} else {
-		if a.By, err = d.subjectOr(ctx, "the entry names no actor"); err != nil {
+		if d.Under == kit.H2A {
+			return a, nil, kit.Refuse("", "the entry names no actor")
+		}
+		if a.By, err = d.Actor(ctx, d.w, opt.Instance); err != nil {
 			return a, nil, err
 		}
-		var o canonjson.Object
-		o.Str("instance", string(a.By))
-		o.Str("role", identity.RoleAgent)
-		o.Str("scope", identity.DefaultScope)
-		raw = canonjson.Set(raw, "actor", o.End())
+		raw = canonjson.Set(raw, "actor", render.JSON(envelope.Actor{Instance: a.By, Role: identity.RoleAgent, Scope: identity.DefaultScope}))
 	}
 	if a.By != "" {
 		if err = d.InName(ctx, d.w, a.By); err != nil {
@@ -79,15 +84,7 @@ func (d *deal) fillEntry(ctx context.Context, raw []byte) (negotiation.Act, []by
 	fill("type", "event")
 	fill("createdAt", envelope.Stamp(d.now))
 	fill("negotiationId", d.id)
-	fill("causationId", cmp.Or(d.Value("causation-id"), tip.ID))
-	fill("correlationId", cmp.Or(d.Value("correlation-id"), tip.CorrelationID))
+	fill("causationId", cmp.Or(opt.CausationID, tip.ID))
+	fill("correlationId", cmp.Or(opt.CorrelationID, tip.CorrelationID))
 	return a, raw, nil
-}
-
-// subjectOr is subject; under h2a, where nobody is asked, what is missing is said.
-func (d *deal) subjectOr(ctx context.Context, missing string) (address.Instance, error) {
-	if d.Under == kit.H2A {
-		return "", kit.Refuse("", "%s", missing)
-	}
-	return d.Actor(ctx, d.w, d.Value("instance"))
 }

@@ -1,21 +1,28 @@
 package agree
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/declaration"
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
+type openOptions struct {
+	idOption
+	JSON, Scope, Subject, Parties, Signers, Deadline, Instance string
+	Quorum                                                     int
+}
+
+func runNegotiateOpen(ctx context.Context, c *kit.Call, opt *openOptions) error {
 	itself := func(name string) (string, error) { return name, nil }
-	raw, err := record(ctx, c, itself) // what is wrong with the words is said before the bus is opened
+	raw, err := record(ctx, c, opt, itself) // what is wrong with the words is said before the bus is opened
 	if err != nil {
 		return err
 	}
@@ -26,17 +33,17 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call) error {
 	defer d.close()
 	var a negotiation.Act
 	if c.Under != kit.H2A {
-		if who, err := c.Actor(ctx, d.w, c.Value("instance")); err == nil {
+		if who, err := c.Actor(ctx, d.w, opt.Instance); err == nil {
 			a.By = who
 			if a.Key, err = d.sealKey(ctx, who, false); err != nil {
 				return err
 			}
-		} else if c.Value("instance") != "" || kit.NotOwn(err) {
+		} else if opt.Instance != "" || kit.NotOwn(err) {
 			return err
 		}
 	}
 	if c.Under != kit.H2A && c.Arg(0) == "" {
-		if raw, err = record(ctx, c, func(name string) (string, error) { return d.party(ctx, name) }); err != nil {
+		if raw, err = record(ctx, c, opt, func(name string) (string, error) { return d.party(ctx, name) }); err != nil {
 			return err
 		}
 	}
@@ -108,17 +115,17 @@ func (d *deal) party(ctx context.Context, name string) (string, error) {
 }
 
 // record is that of the negotiation to be opened: as it was given, or made of flags. who tells whom a name in a flag means.
-func record(ctx context.Context, c *kit.Call, who func(name string) (string, error)) ([]byte, error) {
+func record(ctx context.Context, c *kit.Call, opt *openOptions, who func(name string) (string, error)) ([]byte, error) {
 	arg := c.Arg(0)
 	if c.Under == kit.H2A {
-		if arg = c.Value("json"); arg == "" {
-			return nil, c.Missing("json")
+		if arg = opt.JSON; arg == "" {
+			return nil, c.Missing(&opt.JSON)
 		}
 	}
 	var made []string
-	for _, name := range []string{"id", "scope", "subject", "parties", "signers", "quorum", "deadline"} {
-		if c.Under != kit.H2A && c.IsSet(name) {
-			made = append(made, "--"+name)
+	for _, flag := range []any{&opt.ID, &opt.Scope, &opt.Subject, &opt.Parties, &opt.Signers, &opt.Quorum, &opt.Deadline} {
+		if c.Under != kit.H2A && c.IsSet(flag) {
+			made = append(made, "--"+c.FlagName(flag))
 		}
 	}
 	switch {
@@ -127,41 +134,27 @@ func record(ctx context.Context, c *kit.Call, who func(name string) (string, err
 	case arg != "":
 		return document(ctx, c, arg, "the record")
 	}
-	for _, name := range []string{"id", "subject", "parties"} {
-		if c.Value(name) == "" {
-			return nil, c.Missing(name)
+	for _, flag := range []*string{&opt.ID, &opt.Subject, &opt.Parties} {
+		if *flag == "" {
+			return nil, c.Missing(flag)
 		}
 	}
-	parties, err := mapped(commaList(c.Value("parties")), who)
+	parties, err := mapped(commaList(opt.Parties), who)
 	signers := parties
-	if s := c.Value("signers"); s != "" && err == nil {
-		signers, err = mapped(commaList(s), who)
+	if opt.Signers != "" && err == nil {
+		signers, err = mapped(commaList(opt.Signers), who)
 	}
 	if err != nil {
 		return nil, err
 	}
-	scope := c.Value("scope")
-	if scope == "" {
-		scope = identity.DefaultScope
+	terms := negotiation.Terms{
+		ID: opt.ID, Scope: cmp.Or(opt.Scope, identity.DefaultScope), Subject: opt.Subject, Status: negotiation.Draft,
+		Parties: parties, RequiredSigners: signers, Deadline: opt.Deadline,
 	}
-	var o canonjson.Object
-	o.Str("id", c.Value("id"))
-	o.Str("scope", scope)
-	o.Str("subject", c.Value("subject"))
-	o.Str("status", string(negotiation.Draft))
-	o.Strs("parties", parties)
-	o.Strs("requiredSigners", signers)
-	o.Opt("deadline", c.Value("deadline"))
-	if c.IsSet("quorum") {
-		o.Within("authority", func(o *canonjson.Object) {
-			o.Str("kind", "AUTHORITY")
-			o.Str("id", c.Value("id")+"/quorum")
-			o.Str("authorityKind", "quorum")
-			o.Strs("members", signers)
-			o.Int("threshold", int64(c.Count("quorum", 0)))
-		})
+	if c.IsSet(&opt.Quorum) {
+		terms.Authority = negotiation.QuorumOf(opt.ID, signers, opt.Quorum)
 	}
-	return o.End(), nil
+	return render.JSON(terms), nil
 }
 
 func mapped(names []string, to func(string) (string, error)) ([]string, error) {

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateShow(ctx context.Context, d *deal) error {
+func runNegotiateShow(ctx context.Context, d *deal, _ *argumentOption) error {
 	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
 	if err != nil {
 		return dealFault(d.Call, err)
@@ -221,7 +221,7 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runNegotiateJournal(ctx context.Context, d *deal) error {
+func runNegotiateJournal(ctx context.Context, d *deal, _ *idOption) error {
 	if d.w == nil {
 		d.Emit([]byte("[]"))
 		return nil

@@ -13,11 +13,16 @@ import (
 	"tutti/internal/governance/profile"
 )
 
-func runNegotiateStabilize(ctx context.Context, d *deal) error {
-	a := negotiation.Act{EventID: d.Value("event-id")}
-	if d.Under != kit.H2A && d.Value("instance") != "" {
+type stabilizeOptions struct {
+	idOption
+	Instance, EventID string
+}
+
+func runNegotiateStabilize(ctx context.Context, d *deal, opt *stabilizeOptions) error {
+	a := negotiation.Act{EventID: opt.EventID}
+	if opt.Instance != "" {
 		var err error
-		if a, err = d.act(ctx, false); err != nil {
+		if a, err = d.act(ctx, &actorOptions{Instance: opt.Instance, entryOptions: entryOptions{EventID: opt.EventID}}, false); err != nil {
 			return err
 		}
 	}

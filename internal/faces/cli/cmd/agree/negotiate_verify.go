@@ -9,7 +9,7 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-func runNegotiateVerify(ctx context.Context, d *deal) error {
+func runNegotiateVerify(ctx context.Context, d *deal, _ *argumentOption) error {
 	n := d.bus.Negotiations()
 	step, done := d.Progress("entries looked at")
 	n.Looked = step

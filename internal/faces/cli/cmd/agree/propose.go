@@ -22,22 +22,24 @@ type proposed struct {
 	Next string   `json:"next"` // what each of them types
 }
 
+type proposeOptions struct{ With, Text, ID, As string }
+
 // runNegotiatePropose proposes a text to other agents: it opens a negotiation, offers the text and signs it.
-func runNegotiatePropose(ctx context.Context, c *kit.Call) error {
-	p := agreement.Proposal{ID: c.Value("id"), Text: c.Value("text")}
-	names := kit.Split(c.Value("with"))
+func runNegotiatePropose(ctx context.Context, c *kit.Call, opt *proposeOptions) error {
+	p := agreement.Proposal{ID: opt.ID, Text: opt.Text}
+	names := kit.Split(opt.With)
 	switch {
 	case len(names) == 0:
-		return c.Missing("with")
+		return c.Missing(&opt.With)
 	case strings.TrimSpace(p.Text) == "":
-		return c.Missing("text")
+		return c.Missing(&opt.Text)
 	}
 	d, err := dealOf(c, app.Writing, p.ID)
 	if err != nil {
 		return err
 	}
 	defer d.close()
-	from, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: d.Value("as")}, d.now)
+	from, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: opt.As}, d.now)
 	if err != nil {
 		return kit.WithFlag(err, "--as")
 	}
@@ -74,12 +76,12 @@ func runNegotiatePropose(ctx context.Context, c *kit.Call) error {
 }
 
 // runNegotiateAccept accepts and signs an offer, and stabilises the agreement when that was the last signature.
-func runNegotiateAccept(ctx context.Context, d *deal) error {
-	_, hash, err := d.artifact(ctx)
+func runNegotiateAccept(ctx context.Context, d *deal, opt *actOptions) error {
+	_, hash, err := d.artifact(ctx, nil)
 	if err != nil {
 		return err
 	}
-	a, err := d.act(ctx, true)
+	a, err := d.actFor(ctx, opt, true)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ var negotiationFlag = kit.Flag{Name: "negotiation", Kind: kit.Text, Value: "id",
 
 var DeclareVerbs = []kit.Verb{
 	{
-		Name: "declare-interest", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runDeclareInterest,
+		Name: "declare-interest", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Opts: kit.WithFlags(runDeclareInterest),
 		Result: json.RawMessage{},
 		Short:  "declare what you have at stake in a negotiation",
 		Flags: []kit.Flag{
@@ -27,14 +27,14 @@ var DeclareVerbs = []kit.Verb{
 		Exit:     exitAgreeAct, See: "conflict-posture",
 	},
 	{
-		Name: "conflict-posture", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runConflictPosture),
+		Name: "conflict-posture", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Opts: onDecision(runConflictPosture),
 		Result: postures{},
 		Short:  "list conflicts of interest in a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does:     "Says of each required signer, and of all who have declared an interest or were flagged, how they stand, and by which criteria.",
 		Examples: "$ tutti conflict-posture --negotiation nego:pilot-1", Exit: exitAgreeLook, See: "declare-interest, escalate",
 	},
 	{
-		Name: "escalate", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runEscalate,
+		Name: "escalate", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Opts: kit.WithFlags(runEscalate),
 		Result: json.RawMessage{},
 		Short:  "escalate a question to the parties' superior",
 		Flags: []kit.Flag{
@@ -55,7 +55,7 @@ var DeclareVerbs = []kit.Verb{
 $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: exitAgreeAct, See: "escalation list, escalation answer",
 	},
 	{
-		Name: "dossier", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Run: runDossier,
+		Name: "dossier", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Opts: kit.WithFlags(runDossier),
 		Result: dossier{},
 		Short:  "show a decision and which parties must review it",
 		Flags: []kit.Flag{
@@ -68,13 +68,13 @@ $ tutti escalate --negotiation nego:1 --channel alert --question 'Late'`, Exit: 
 		Examples: "$ tutti dossier --negotiation nego:pilot-1", Exit: exitAgree + "; 5 halted, with --advisory-gate", See: "confiance, attest-comprehension",
 	},
 	{
-		Name: "confiance", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runConfiance),
+		Name: "confiance", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Opts: onDecision(runConfiance),
 		Result: confidence{},
 		Short:  "show how far a decision can be relied on", Flags: []kit.Flag{negotiationFlag},
 		Does: "Says who of the required signers has not attested the present dossier, and which conflicts lie open or do not.", Examples: "$ tutti confiance --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "attest-comprehension", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runAttest,
+		Name: "attest-comprehension", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Opts: kit.WithFlags(runAttest),
 		Result: json.RawMessage{},
 		Short:  "attest that you have understood a dossier",
 		Flags: []kit.Flag{
@@ -93,13 +93,13 @@ the capability attester-comprehension. With neither --negotiation nor --to the s
 		Examples: "$ tutti attest-comprehension --negotiation nego:pilot-1", Exit: exitAgreeAct, See: "dossier, comprehension list",
 	},
 	{
-		Name: "comprehension list", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onDecision(runComprehensionList),
+		Name: "comprehension list", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Opts: onDecision(runComprehensionList),
 		Result: []json.RawMessage{},
 		Short:  "list the attestations of a negotiation", Flags: []kit.Flag{negotiationFlag},
 		Does: "Lists the attestations of a journal, and to people whether they are of the present dossier.", Examples: "$ tutti comprehension list --negotiation nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "comprehension verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runComprehensionVerify,
+		Name: "comprehension verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runComprehensionVerify),
 		Result: attested{},
 		Short:  "verify one attestation", Args: "[<json>|<file>|-]",
 		Flags: []kit.Flag{

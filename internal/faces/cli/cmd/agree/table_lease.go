@@ -9,7 +9,7 @@ var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id
 
 var LeaseVerbs = []kit.Verb{
 	{
-		Name: "lease take", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, MinArgs: 1, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseTake,
+		Name: "lease take", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, MinArgs: 1, MaxArgs: -1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runLeaseTake),
 		Result: []reservation.View{},
 		Short:  "reserve files that you are editing",
 		Args:   "<path>...",
@@ -40,7 +40,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		See:      "lease take",
 	},
 	{
-		Name: "lease release", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Ends, MaxArgs: -1, Offer: kit.Files, Bus: true, Run: runLeaseRelease,
+		Name: "lease release", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Ends, MaxArgs: -1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runLeaseRelease),
 		Result:   []string{},
 		Short:    "release file reservations",
 		Args:     "[<path>...]",

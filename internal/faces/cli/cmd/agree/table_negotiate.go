@@ -38,7 +38,7 @@ var NegotiateVerbs = []kit.Verb{
 		Examples: "$ tutti negotiate list", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateShow),
+		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Reading, runNegotiateShow),
 		Result: negotiation.View{},
 		Short:  "show where a negotiation stands, and what is missing",
 		Args:   "<id>",
@@ -49,7 +49,7 @@ Everything comes from the journal: it works without state.json.`,
 		See:      "negotiate diff, negotiate verify",
 	},
 	{
-		Name: "negotiate open", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runNegotiateOpen,
+		Name: "negotiate open", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runNegotiateOpen),
 		Result: json.RawMessage{},
 		Short:  "begin a negotiation",
 		Args:   "[<json>|<file>|-]",
@@ -71,7 +71,7 @@ $ tutti negotiate open --id nego:1 --subject policy --parties claude:api`,
 		Exit: exitAgreeAct, See: "negotiate offer, profile show",
 	},
 	{
-		Name: "negotiate offer", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
+		Name: "negotiate offer", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Opts: kit.WithFlags(runNegotiateOffer),
 		Result: json.RawMessage{},
 		Short:  "make an offer", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Adds an offer to the journal. Every offer but the first names the offer that it answers (--base, or its baseArtifactHash), so
@@ -79,13 +79,13 @@ that no party overwrites an offer that it has not seen; under h2a, which has no 
 		Examples: "$ tutti negotiate offer --example engagement >charter.json\n$ tutti negotiate offer nego:pilot-1 charter.json", Exit: exitAgreeAct, See: "negotiate counter, negotiate diff",
 	},
 	{
-		Name: "negotiate counter", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateOffer,
+		Name: "negotiate counter", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Opts: kit.WithFlags(runNegotiateOffer),
 		Result: json.RawMessage{},
 		Short:  "answer an offer with another one", Args: "<id> <json>|<file>|-", Flags: []kit.Flag{artifactFlag, baseFlag, forceFlag, exampleFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Adds a counter-offer. What was signed before has to be signed again.", Examples: "$ tutti negotiate counter nego:pilot-1 charter.json --base sha256:…", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate sign", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateSign,
+		Name: "negotiate sign", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Opts: kit.WithFlags(runNegotiateSign),
 		Result: json.RawMessage{},
 		Short:  "sign the latest offer", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{artifactFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: `Signs, with the key of --instance that lies here. Name the artifact, or its hash, that you have looked at: if another one was
@@ -93,7 +93,7 @@ offered meanwhile, nothing is signed.`,
 		Wont: "The key of a person signs only at a terminal. A key in a file (--private-key) is taken with a warning.", Examples: "$ tutti negotiate sign nego:pilot-1", Exit: exitAgreeAct, See: "negotiate stabilize, keys list",
 	},
 	{
-		Name: "negotiate propose", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runNegotiatePropose,
+		Name: "negotiate propose", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Opts: kit.WithFlags(runNegotiatePropose),
 		Result: proposed{},
 		Short:  "propose a text to other agents, and sign it",
 		Flags: []kit.Flag{
@@ -106,25 +106,25 @@ offered meanwhile, nothing is signed.`,
 		Examples: "$ tutti negotiate propose --with codex:billing --text 'You own db/'", Exit: exitAgreeAct, See: "negotiate accept, negotiate show",
 	},
 	{
-		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateAccept),
+		Name: "negotiate accept", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Writing, runNegotiateAccept),
 		Result: json.RawMessage{},
 		Short:  "accept the latest offer, and sign it", Args: "<id> [<hash>|<json>|<file>|-]", Flags: []kit.Flag{negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Like sign, but also records an accept entry. If yours is the last missing signature, it also completes the agreement, as tutti negotiate stabilize does.", Examples: "$ tutti negotiate accept nego:pilot-1", Exit: exitAgreeAct, See: "negotiate propose, negotiate verify",
 	},
 	{
-		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
+		Name: "negotiate reject", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Writing, runNegotiateClose),
 		Result: json.RawMessage{},
 		Short:  "reject the latest offer", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "The negotiation ends with it when no agreement is possible without that party.", Examples: "$ tutti negotiate reject nego:pilot-1 --reason 'no date'", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateClose),
+		Name: "negotiate withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Writing, runNegotiateClose),
 		Result: json.RawMessage{},
 		Short:  "take the latest offer back", Args: "<id>", Flags: []kit.Flag{reasonFlag, negoIDFlag, negoWhoFlag, negoKeyFlag, mandateFlag, eventIDFlag, causeFlag, relatedFlag},
 		Does: "Ends the negotiation. The party that made the latest offer can do this; before the first offer, any party can.", Examples: "$ tutti negotiate withdraw nego:pilot-1", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateStabilize),
+		Name: "negotiate stabilize", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Writing, runNegotiateStabilize),
 		Result: negotiation.ResultView{},
 		Short:  "record an agreement that all have signed", Args: "<id>", Flags: []kit.Flag{negoIDFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the name h2a-cli is recorded", Help: "who does it, and seals it"}, eventIDFlag},
 		Does: `Verifies the whole journal, and stores the artifact permanently once every required party has signed it. You can interrupt it at
@@ -132,7 +132,7 @@ any time and run it again, and so can another party: nothing is done twice.`,
 		Examples: "$ tutti negotiate stabilize nego:pilot-1", Exit: exitAgreeAct, See: "negotiate verify",
 	},
 	{
-		Name: "negotiate status", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: runNegotiateStatus,
+		Name: "negotiate status", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, MinArgs: 1, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Opts: kit.WithFlags(runNegotiateStatus),
 		Result: json.RawMessage{},
 		Short:  "tell the state in one word, or end a negotiation", Args: "<id> [<state>]",
 		Flags: []kit.Flag{
@@ -145,7 +145,7 @@ parties do, and naming one is an error unless it is the current state.`,
 		Examples: "$ tutti negotiate status nego:pilot-1\n$ tutti negotiate status nego:pilot-1 abandoned", Exit: exitAgreeAct,
 	},
 	{
-		Name: "negotiate diff", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateDiff),
+		Name: "negotiate diff", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Reading, runNegotiateDiff),
 		Result: negotiation.ComparisonView{},
 		Short:  "show two offers side by side", Args: "<id>",
 		Flags: []kit.Flag{
@@ -155,13 +155,13 @@ parties do, and naming one is an error unless it is the current state.`,
 		Does: "Compares member by member. Two spellings of one value count as equal.", Examples: "$ tutti negotiate diff nego:pilot-1", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateJournal),
+		Name: "negotiate journal", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Reading, runNegotiateJournal),
 		Result: []json.RawMessage{},
 		Short:  "print the entries of a negotiation", Args: "<id>", Flags: []kit.Flag{negoIDFlag},
 		Does: "Prints all entries after looking at their chain; a journal that is not there has none.", Wont: "Signatures are not looked at: negotiate verify does.", Examples: "$ tutti negotiate journal nego:pilot-1 --json", Exit: exitAgreeLook,
 	},
 	{
-		Name: "negotiate verify", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Reading, runNegotiateVerify),
+		Name: "negotiate verify", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Reading, runNegotiateVerify),
 		Result: negotiation.VerdictView{},
 		Short:  "verify all of a negotiation, and name the first bad entry", Args: "<id>",
 		Does: `Reads all of the journal, verifies every signature, judges every entry, and compares the record and the artifact with what the
@@ -170,13 +170,13 @@ journal says. It believes nothing that was written down or remembered. With --js
 		Exit:     "0 all of it holds; 1 wrong usage; 2 it does not hold, or there is no such negotiation; 3 a file could not be read", See: "store check",
 	},
 	{
-		Name: "negotiate dossier", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runDossier,
+		Name: "negotiate dossier", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateDossier,
 		Result: dossier{},
 		Short:  "what is decided, and who has to look most carefully", Args: "<id>",
 		Does: "The same as dossier without a presenter.", Examples: "$ tutti negotiate dossier nego:pilot-1", Exit: exitAgreeLook, See: "dossier, confiance",
 	},
 	{
-		Name: "negotiate event", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Run: onDeal(app.Writing, runNegotiateEvent),
+		Name: "negotiate event", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, MinArgs: 2, MaxArgs: 2, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Writing, runNegotiateEvent),
 		Result: json.RawMessage{},
 		Short:  "add an entry of one's own making", Args: "<id> <json>|<file>|-",
 		Flags: []kit.Flag{

@@ -13,7 +13,7 @@ import (
 // SignalVerbs are those by which agents call for help.
 var SignalVerbs = []kit.Verb{
 	{
-		Name: "ask", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, Waits: true, MinArgs: 1, MaxArgs: 1, Run: onMatters(app.Writing, runAsk),
+		Name: "ask", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, Waits: true, MinArgs: 1, MaxArgs: 1, Opts: onMatters(app.Writing, runAsk),
 		Result: agreement.Asked{},
 		Short:  "ask your user a question and wait for the answer", Args: "<question>",
 		Flags: []kit.Flag{
@@ -31,7 +31,7 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit: "0 answered, or its default applies; 1 wrong usage; 2 there is no bus, or --wait is over; 3 a file could not be written; 5 halted; 130 interrupted: the question stays", See: "answer, escalation list",
 	},
 	{
-		Name: "answer", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runAnswer),
+		Name: "answer", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Opts: onMatters(app.Writing, runAnswer),
 		Result: answered{},
 		Short:  "answer a question that an agent asked you", Args: "[<id>] <answer>",
 		Flags: []kit.Flag{
@@ -85,7 +85,7 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus, or the agent has raised none; 3 a file could not be written",
 	},
 	{
-		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Run: onMatters(app.Reading, runEscalations),
+		Name: "escalation list", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, Opts: onMatters(app.Reading, runEscalations),
 		Result: []escalation.View{},
 		Short:  "list escalations that wait for a decision",
 		Flags: []kit.Flag{
@@ -96,14 +96,14 @@ $ tutti ask 'Deploy now?' --options yes,no --for 1h --default no`,
 		Examples: "$ tutti escalation list", Exit: kit.ExitBus, See: "escalate, status",
 	},
 	{
-		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Run: onMatters(app.Reading, runEscalationShow),
+		Name: "escalation show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, Bus: true, MinArgs: 1, MaxArgs: 1, Offer: kit.Matters, Opts: onMatters(app.Reading, runEscalationShow),
 		Result: escalation.View{},
 		Short:  "show one escalation and its options", Args: "<id>", Flags: []kit.Flag{ofNegotiation},
 		Does:     "Shows the question, the options in random order, what applies without an answer, and the answer if there is one.",
 		Examples: "$ tutti escalation show evt-escalate-mb1k2x-9f3c", Exit: kit.ExitBus,
 	},
 	{
-		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Run: onMatters(app.Writing, runEscalationAnswer),
+		Name: "escalation answer", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, MinArgs: 1, MaxArgs: 2, Offer: kit.Matters, Opts: onMatters(app.Writing, runEscalationAnswer),
 		Result: answered{},
 		Short:  "answer an escalation that is addressed to you", Args: "<id> [<answer>]",
 		Flags: []kit.Flag{
@@ -119,7 +119,7 @@ counts after the end. The agent that asked gets mail.`,
 		Exit:     "0 done; 1 wrong usage, or you may not; 2 there is no such matter, or it is closed; 3 a file could not be written; 5 halted",
 	},
 	{
-		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: onMatters(app.Writing, runEscalationSettle),
+		Name: "escalation settle", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Opts: onMatters(app.Writing, runEscalationSettle),
 		Result: settled{},
 		Short:  "record the default answer of an overdue escalation",
 		Flags: []kit.Flag{
