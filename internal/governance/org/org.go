@@ -15,7 +15,7 @@ import (
 
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 )
 
 // DefaultFile is the name under which a manifest is looked for.
@@ -29,7 +29,7 @@ var Roles = []string{
 	registry.Principal, registry.Executif, registry.Conductor, registry.Control, registry.Mandataire, registry.Agents,
 }
 
-// An Org is a manifest.
+// An Org is a manifest. Its edges, and the rights of a member, are nil where the text has none.
 type Org struct {
 	Scope   string
 	Version string // "" where there is none
@@ -38,19 +38,22 @@ type Org struct {
 	// Ignored are members of the text that mean nothing here, as paths. They are in no envelope that is made of it.
 	Ignored []string
 
-	versioned, edged bool // the member is there, empty or not
+	versioned bool // the member version is there, empty or not
 }
 
 // A Member is one instance of the organisation.
 type Member struct {
-	Instance address.Instance
-	Role     string
-	Scopes   []string
-	Rights   []string // what its mandate allows; nil where the text has none
+	Instance address.Instance `json:"instance"`
+	Role     string           `json:"role"`
+	Scopes   []string         `json:"scopes"`
+	Rights   []string         `json:"mandateRights,omitzero"` // what its mandate allows
 }
 
 // An Edge says that one member speaks to another.
-type Edge struct{ From, To address.Instance }
+type Edge struct {
+	From address.Instance `json:"from"`
+	To   address.Instance `json:"to"`
+}
 
 // The codes of what is wrong with an organisation.
 const (
@@ -120,31 +123,22 @@ func (o *Org) member(i address.Instance) *Member {
 	return nil
 }
 
-// Write adds the members of the manifest to an object, in the order in which existing programs write them.
-func (o *Org) Write(to *canonjson.Object) {
-	to.Str("scope", o.Scope)
+// A View is a manifest as JSON, in the order in which existing programs write it.
+type View struct {
+	Scope   string   `json:"scope"`
+	Version *string  `json:"version,omitempty"`
+	Members []Member `json:"instances"`
+	Edges   []Edge   `json:"commEdges,omitzero"`
+}
+
+// View returns the manifest without what it ignores.
+func (o *Org) View() View {
+	v := View{o.Scope, nil, render.List(o.Members), o.Edges}
 	if o.versioned {
-		to.Str("version", o.Version)
+		v.Version = &o.Version
 	}
-	canonjson.Objects(to, "instances", o.Members, func(e *canonjson.Object, m Member) {
-		e.Str("instance", string(m.Instance))
-		e.Str("role", m.Role)
-		e.Strs("scopes", m.Scopes)
-		if m.Rights != nil {
-			e.Strs("mandateRights", m.Rights)
-		}
-	})
-	if o.edged {
-		canonjson.Objects(to, "commEdges", o.Edges, func(e *canonjson.Object, edge Edge) {
-			e.Str("from", string(edge.From))
-			e.Str("to", string(edge.To))
-		})
-	}
+	return v
 }
 
 // JSON returns the manifest as JSON.
-func (o *Org) JSON() []byte {
-	var to canonjson.Object
-	o.Write(&to)
-	return to.Bytes()
-}
+func (o *Org) JSON() []byte { return render.JSON(o.View()) }

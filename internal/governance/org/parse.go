@@ -196,7 +196,9 @@ func (s *shaper) org(root *node) *Org {
 			o.Members = append(o.Members, m)
 		}
 	}
-	o.edged = root.get("commEdges") != nil
+	if root.get("commEdges") != nil {
+		o.Edges = []Edge{}
+	}
 	for n, kid := range s.items(root, "commEdges", false) {
 		if e, ok := s.edge(fmt.Sprintf("commEdges[%d]", n), &kid); ok {
 			o.Edges = append(o.Edges, e)

@@ -118,18 +118,45 @@ func (p *Profile) Compatibility() Compatibility {
 	return c
 }
 
-// A Rule is one of the five rules that each profile declares.
-type Rule struct {
-	Name       string
-	Unresolved string // what the rule leaves to people, by its nature
-	Never      string // what programs do not do with the rule: a member of its audit that is always false
+// An Audit is what programs find wrong with one rule of a profile: nothing, because the rule leaves something to people.
+type Audit struct {
+	OK         bool     `json:"ok"`
+	Profile    string   `json:"profileId"`
+	Issues     []string `json:"issues"`     // always empty
+	Unresolved []string `json:"unresolved"` // what the rule leaves to people
 }
 
-// Rules are those of each profile.
-var Rules = []Rule{
-	{"precedence", "which of two policies of one tier holds is left to the authority of the scope", "resolvesConflicts"},
-	{"disclosure", "the publisher decides what a view leaves out", "producesProjection"},
-	{"recourse", "who is right is decided by people", "adjudicatesDecisions"},
-	{"obligations", "what recurs on an event, or on request, is due when an agent says so", "schedulesExecutions"},
-	{"jurisdiction", "membership is not looked up anywhere", "checksMembership"},
+// Audits are those of the five rules that each profile declares. Beside each audit stands what programs never do with the rule.
+type Audits struct {
+	Precedence struct {
+		Audit
+		Resolves bool `json:"resolvesConflicts"`
+	} `json:"precedence"`
+	Disclosure struct {
+		Audit
+		Projects bool `json:"producesProjection"`
+	} `json:"disclosure"`
+	Recourse struct {
+		Audit
+		Adjudicates bool `json:"adjudicatesDecisions"`
+	} `json:"recourse"`
+	Obligations struct {
+		Audit
+		Schedules bool `json:"schedulesExecutions"`
+	} `json:"obligations"`
+	Jurisdiction struct {
+		Audit
+		Checks bool `json:"checksMembership"`
+	} `json:"jurisdiction"`
+}
+
+// Audits returns the audits of the profile.
+func (p *Profile) Audits() (all Audits) {
+	audit := func(unresolved string) Audit { return Audit{true, p.ID, []string{}, []string{unresolved}} }
+	all.Precedence.Audit = audit("which of two policies of one tier holds is left to the authority of the scope")
+	all.Disclosure.Audit = audit("the publisher decides what a view leaves out")
+	all.Recourse.Audit = audit("who is right is decided by people")
+	all.Obligations.Audit = audit("what recurs on an event, or on request, is due when an agent says so")
+	all.Jurisdiction.Audit = audit("membership is not looked up anywhere")
+	return all
 }

@@ -91,6 +91,20 @@ func (p *Profile) Gates(step Step) []Gate {
 	return of
 }
 
+// StepGates are the gates of a profile by step of a negotiation.
+type StepGates struct {
+	Open      []Gate `json:"open"`
+	Offer     []Gate `json:"offer"`
+	Accept    []Gate `json:"accept"`
+	Sign      []Gate `json:"sign"`
+	Stabilise []Gate `json:"stabilize"`
+}
+
+// StepGates returns all gates of the profile.
+func (p *Profile) StepGates() StepGates {
+	return StepGates{p.Gates(Open), p.Gates(Offer), p.Gates(Accept), p.Gates(Sign), p.Gates(Stabilise)}
+}
+
 func (p *Profile) gates() []Gate {
 	words := func(list []string) string { return strings.Join(list, " ") }
 	return []Gate{

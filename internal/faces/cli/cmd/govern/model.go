@@ -120,7 +120,9 @@ func showPattern(c *kit.Call, p *model.Pattern) error {
 	return nil
 }
 
-func runModelCheck(_ context.Context, c *kit.Call) error {
+type checkOptions struct{ Profile string }
+
+func runModelCheck(_ context.Context, c *kit.Call, opt *checkOptions) error {
 	data, err := proposal(c, c.Arg(0))
 	if err != nil {
 		return err
@@ -129,7 +131,7 @@ func runModelCheck(_ context.Context, c *kit.Call) error {
 	if err != nil {
 		return &kit.Fault{Code: kit.ExitUsage, Err: err, Msg: kit.Clean(c.Arg(0)), Next: "tutti model show form   # prints one to begin with"}
 	}
-	r, err := model.Check(raw, c.Text("profile"))
+	r, err := model.Check(raw, opt.Profile)
 	if err != nil {
 		return profileFault(err)
 	}

@@ -18,10 +18,12 @@ import (
 	"tutti/internal/governance/nhi"
 )
 
-// longLived is the age in days from which on a key is called long-lived.
-func longLived(c *kit.Call) (int, error) {
-	text := c.Value("long-lived-days")
-	if text == "" && !c.IsSet("long-lived-days") {
+type longLivedOptions struct{ LongLivedDays string }
+
+// longLived returns the age in days from which a key counts as long-lived.
+func longLived(c *kit.Call, opt *longLivedOptions) (int, error) {
+	text := opt.LongLivedDays
+	if text == "" && !c.IsSet(&opt.LongLivedDays) {
 		return nhi.DefaultDays, nil
 	}
 	n, err := strconv.Atoi(text)
@@ -35,8 +37,8 @@ func longLived(c *kit.Call) (int, error) {
 }
 
 // posture reads all identities. Where there is no bus there are none.
-func posture(ctx context.Context, c *kit.Call) (*nhi.Snapshot, int, error) {
-	days, err := longLived(c)
+func posture(ctx context.Context, c *kit.Call, opt *longLivedOptions) (*nhi.Snapshot, int, error) {
+	days, err := longLived(c, opt)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -62,8 +64,8 @@ func snapshot(ctx context.Context, c *kit.Call, w *app.World) (*nhi.Snapshot, er
 }
 
 // runNHIReport says what is wrong with the identities of the bus.
-func runNHIReport(ctx context.Context, c *kit.Call) error {
-	s, days, err := posture(ctx, c)
+func runNHIReport(ctx context.Context, c *kit.Call, opt *longLivedOptions) error {
+	s, days, err := posture(ctx, c, opt)
 	if err != nil {
 		return err
 	}
@@ -97,8 +99,8 @@ func runNHIReport(ctx context.Context, c *kit.Call) error {
 }
 
 // runNHIInventory lists identities with their keys and subagents.
-func runNHIInventory(ctx context.Context, c *kit.Call) error {
-	s, days, err := posture(ctx, c)
+func runNHIInventory(ctx context.Context, c *kit.Call, opt *longLivedOptions) error {
+	s, days, err := posture(ctx, c, opt)
 	if err != nil {
 		return err
 	}
@@ -137,9 +139,14 @@ func runNHIInventory(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+type attestOptions struct {
+	longLivedOptions
+	Instance, PrivateKey, Role, Scope string
+}
+
 // runNHIAttest signs the report.
-func runNHIAttest(ctx context.Context, c *kit.Call) error {
-	days, err := longLived(c)
+func runNHIAttest(ctx context.Context, c *kit.Call, opt *attestOptions) error {
+	days, err := longLived(c, &opt.longLivedOptions)
 	if err != nil {
 		return err
 	}
@@ -148,15 +155,15 @@ func runNHIAttest(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	s := nhi.Statement{Role: c.Value("role"), Scope: c.Value("scope")}
-	if s.Instance, err = c.Actor(ctx, w, c.Value("instance")); err != nil {
+	s := nhi.Statement{Role: opt.Role, Scope: opt.Scope}
+	if s.Instance, err = c.Actor(ctx, w, opt.Instance); err != nil {
 		return err
 	}
-	switch path := c.Value("private-key"); {
-	case path != "":
-		s.Key, err = c.KeyFile(path)
+	switch {
+	case opt.PrivateKey != "":
+		s.Key, err = c.KeyFile(opt.PrivateKey)
 	case c.Under == kit.H2A:
-		return c.Missing("private-key")
+		return c.Missing(&opt.PrivateKey)
 	default:
 		s.Key, err = w.Ring.Load(s.Instance)
 	}
@@ -189,22 +196,27 @@ type offboarded struct {
 	nhi.Gone
 }
 
+type offboardOptions struct {
+	Instance, Reason string
+	Yes              bool
+}
+
 // runNHIOffboard takes an agent out of service.
-func runNHIOffboard(ctx context.Context, c *kit.Call) error {
+func runNHIOffboard(ctx context.Context, c *kit.Call, opt *offboardOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	l := nhi.Leave{Reason: c.Value("reason")}
-	if l.Instance, err = about(ctx, c, w, "instance"); err == nil {
+	l := nhi.Leave{Reason: opt.Reason}
+	if l.Instance, err = about(ctx, c, w, &opt.Instance); err == nil {
 		err = bus.PersonOnly(c, l.Instance, "nhi offboard")
 	}
 	if err == nil {
 		err = c.InName(ctx, w, l.Instance)
 	}
 	if err == nil && c.Under == kit.Tutti {
-		err = c.Confirm(c.On("yes"), "Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
+		err = c.Confirm(opt.Yes, "Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
 			"tutti nhi offboard "+app.QuoteArg(string(l.Instance))+" --yes")
 	}
 	if err != nil {
@@ -241,24 +253,26 @@ func runNHIOffboard(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+type exportOptions struct{ Instance, TrustDomain string }
+
 // runNHIExport prints the keys of an agent as a bundle of a trust domain.
-func runNHIExport(ctx context.Context, c *kit.Call) error {
-	if c.Value("trust-domain") == "" {
-		return c.Missing("trust-domain")
+func runNHIExport(ctx context.Context, c *kit.Call, opt *exportOptions) error {
+	if opt.TrustDomain == "" {
+		return c.Missing(&opt.TrustDomain)
 	}
 	w, err := c.World(app.Reading)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	who, err := about(ctx, c, w, "instance")
+	who, err := about(ctx, c, w, &opt.Instance)
 	if err != nil {
 		return err
 	}
 	if _, err := w.Registry.Registered(ctx, who); errors.Is(err, registry.ErrNotRegistered) && c.Under != kit.H2A {
 		c.Warn("%s is not registered here: its bundle is empty", kit.Name(who))
 	}
-	bundle, err := nhi.Bundle(ctx, w.Registry, who, c.Value("trust-domain"))
+	bundle, err := nhi.Bundle(ctx, w.Registry, who, opt.TrustDomain)
 	if name, ok := errors.AsType[*nhi.NameError](err); ok {
 		return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: name.Hint()}
 	}

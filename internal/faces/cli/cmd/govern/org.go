@@ -1,8 +1,8 @@
 package govern
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,25 +13,24 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/org"
 )
 
-// manifest reads the manifest that is meant. What is no manifest has been said when err is the *org.Refused of refusedManifest.
-func manifest(c *kit.Call) (*org.Org, error) {
-	path := c.Value("file")
+// A manifestOptions is the flag of verbs about a manifest.
+type manifestOptions struct{ File string }
+
+// manifest reads the manifest: the file that the argument or --file names, else the default one.
+func manifest(c *kit.Call, opt *manifestOptions) (*org.Org, error) {
+	path := opt.File
 	if c.Under != kit.H2A && c.Arg(0) != "" {
 		if path != "" {
 			return nil, kit.Usagef("%s: either a file or --file, not both", c.Verb.Name)
 		}
 		path = c.Arg(0)
 	}
-	if path == "" {
-		path = org.DefaultFile
-	}
-	text, err := manifestText(c, path)
+	text, err := manifestText(c, cmp.Or(path, org.DefaultFile))
 	if err != nil {
 		return nil, err
 	}
@@ -110,8 +109,8 @@ func verdictOf(problems []string) orgVerdict {
 }
 
 // sound is manifest for verbs that act on an organisation: one with problems is refused.
-func sound(c *kit.Call) (*org.Org, error) {
-	o, err := manifest(c)
+func sound(c *kit.Call, opt *manifestOptions) (*org.Org, error) {
+	o, err := manifest(c, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +120,8 @@ func sound(c *kit.Call) (*org.Org, error) {
 	return o, nil
 }
 
-func runOrgValidate(_ context.Context, c *kit.Call) error {
-	o, err := sound(c)
+func runOrgValidate(_ context.Context, c *kit.Call, opt *manifestOptions) error {
+	o, err := sound(c, opt)
 	if err != nil {
 		return err
 	}
@@ -134,17 +133,20 @@ func runOrgValidate(_ context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runOrgShow(_ context.Context, c *kit.Call) error {
-	o, err := manifest(c)
+// A shown is a manifest, and whether it is an organisation.
+type shown struct {
+	org.View
+	Validation orgVerdict `json:"validation"`
+}
+
+func runOrgShow(_ context.Context, c *kit.Call, opt *manifestOptions) error {
+	o, err := manifest(c, opt)
 	if err != nil {
 		return err
 	}
 	codes := o.Problems()
 	if c.JSON {
-		var out canonjson.Object
-		o.Write(&out)
-		out.Raw("validation", render.JSON(verdictOf(codes)))
-		c.Result(json.RawMessage(out.Bytes()))
+		c.Result(shown{o.View(), verdictOf(codes)})
 		return nil
 	}
 	head := o.Scope
@@ -171,24 +173,25 @@ func runOrgShow(_ context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runOrgRender(_ context.Context, c *kit.Call) error {
-	o, err := manifest(c)
+type renderOptions struct {
+	manifestOptions
+	Format string
+}
+
+func runOrgRender(_ context.Context, c *kit.Call, opt *renderOptions) error {
+	o, err := manifest(c, &opt.manifestOptions)
 	if err != nil {
 		return err
 	}
-	format := org.Tree
-	if f := c.Value("format"); f != "" {
-		format = org.Format(f)
-	}
-	c.Out = append(c.Out, org.Render(o, format)...)
+	c.Out = append(c.Out, org.Render(o, cmp.Or(org.Format(opt.Format), org.Tree))...)
 	for _, code := range o.Problems() {
 		c.Warn("%s", kit.Clean(explained(code)))
 	}
 	return nil
 }
 
-func runOrgDiff(ctx context.Context, c *kit.Call) error {
-	o, err := manifest(c)
+func runOrgDiff(ctx context.Context, c *kit.Call, opt *manifestOptions) error {
+	o, err := manifest(c, opt)
 	if err != nil {
 		return err
 	}
@@ -245,9 +248,8 @@ func showOrgDiff(c *kit.Call, d *org.Diff) {
 	}
 }
 
-// grantor is who grants: --by, else who speaks here; under h2a nobody is asked.
-func grantor(ctx context.Context, c *kit.Call, w *app.World) (string, error) {
-	by := c.Value("by")
+// grantor returns the agent that grants: the one of --by, else the one that speaks here; under h2a none.
+func grantor(ctx context.Context, c *kit.Call, w *app.World, by string) (string, error) {
 	if by != "" {
 		if err := address.Check(by); err != nil {
 			return "", kit.Usagef("--by: %s", kit.Clean(err.Error()))
@@ -275,10 +277,12 @@ func orgBus(c *kit.Call) (*app.World, error) {
 	return c.World(app.Writing)
 }
 
-func runOrgWithdraw(ctx context.Context, c *kit.Call) error {
-	who := c.Value("instance")
+type withdrawOptions struct{ Instance, Role, Scope, By string }
+
+func runOrgWithdraw(ctx context.Context, c *kit.Call, opt *withdrawOptions) error {
+	who := opt.Instance
 	if who == "" {
-		return c.Missing("instance")
+		return c.Missing(&opt.Instance)
 	}
 	if err := address.Check(who); err != nil {
 		return kit.Usagef("--instance: %s", kit.Clean(err.Error()))
@@ -288,11 +292,11 @@ func runOrgWithdraw(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	by, err := grantor(ctx, c, w)
+	by, err := grantor(ctx, c, w, opt.By)
 	if err != nil {
 		return err
 	}
-	gone, err := w.Registry.Withdraw(ctx, address.Instance(who), c.Value("role"), c.Value("scope"), by, time.Now())
+	gone, err := w.Registry.Withdraw(ctx, address.Instance(who), opt.Role, opt.Scope, by, time.Now())
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package govern
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,9 +22,21 @@ import (
 	"tutti/internal/halt"
 )
 
-// A coach is who proposes or ratifies a manifest, and the manifest.
+type coachOptions struct {
+	manifestOptions
+	As, Role, Scope string
+	Deliver         bool
+}
+
+type ratifyOptions struct {
+	coachOptions
+	PrivateKey string
+}
+
+// A coach is an agent that proposes or ratifies a manifest, with the manifest.
 type coach struct {
 	*kit.Call
+	opt *coachOptions
 	o   *org.Org
 	d   *kit.Account // nil: no bus is needed, and none is there
 	by  envelope.Actor
@@ -31,29 +44,23 @@ type coach struct {
 }
 
 // newCoach reads what proposing and ratifying have in common. The caller closes the account, if there is one.
-func newCoach(ctx context.Context, c *kit.Call, role string) (*coach, error) {
-	if c.Under == kit.H2A && c.Value("as") == "" {
-		return nil, c.Missing("as")
+func newCoach(ctx context.Context, c *kit.Call, opt *coachOptions, role string) (*coach, error) {
+	if err := c.Requires(&opt.As); err != nil {
+		return nil, err
 	}
-	if c.On("deliver") {
+	if opt.Deliver {
 		if err := halt.Check("deliver a manifest"); err != nil {
 			return nil, err
 		}
 	}
-	o, err := sound(c)
+	o, err := sound(c, &opt.manifestOptions)
 	if err != nil {
 		return nil, err
 	}
-	k := &coach{Call: c, o: o, now: time.Now()}
-	if r := c.Value("role"); r != "" {
-		role = r
-	}
-	k.by = envelope.Actor{Role: role, Scope: o.Scope}
-	if s := c.Value("scope"); s != "" {
-		k.by.Scope = s
-	}
+	k := &coach{Call: c, opt: opt, o: o, now: time.Now()}
+	k.by = envelope.Actor{Role: cmp.Or(opt.Role, role), Scope: cmp.Or(opt.Scope, o.Scope)}
 	mode := app.Reading
-	if c.On("deliver") {
+	if opt.Deliver {
 		mode = app.Writing
 		if c.Under == kit.H2A {
 			mode = app.Creating
@@ -77,7 +84,7 @@ func (k *coach) close() {
 
 // who finds out who it is from.
 func (k *coach) who(ctx context.Context) error {
-	as := k.Value("as")
+	as := k.opt.As
 	if k.Under == kit.H2A {
 		k.by.Instance = address.Instance(as)
 		if err := address.Check(as); err != nil {
@@ -102,8 +109,8 @@ func (k *coach) has(i address.Instance) bool {
 	return slices.ContainsFunc(k.o.Members, func(m org.Member) bool { return m.Instance == i })
 }
 
-func runCoachPropose(ctx context.Context, c *kit.Call) error {
-	k, err := newCoach(ctx, c, registry.Conductor)
+func runCoachPropose(ctx context.Context, c *kit.Call, opt *coachOptions) error {
+	k, err := newCoach(ctx, c, opt, registry.Conductor)
 	if err != nil {
 		return err
 	}
@@ -141,11 +148,11 @@ func (k *coach) signOwn(ctx context.Context, raw []byte) ([]byte, error) {
 	return envelope.Sign(raw, k.by.Instance, key)
 }
 
-func runCoachRatify(ctx context.Context, c *kit.Call) error {
-	if c.Under == kit.H2A && c.Value("private-key") == "" {
-		return c.Missing("private-key")
+func runCoachRatify(ctx context.Context, c *kit.Call, opt *ratifyOptions) error {
+	if err := c.Requires(&opt.PrivateKey); err != nil {
+		return err
 	}
-	k, err := newCoach(ctx, c, registry.Principal)
+	k, err := newCoach(ctx, c, &opt.coachOptions, registry.Principal)
 	if err != nil {
 		return err
 	}
@@ -153,7 +160,7 @@ func runCoachRatify(ctx context.Context, c *kit.Call) error {
 	if err := org.MayRatify(k.o, k.by); err != nil {
 		return kit.Refuse("--as names a PRINCIPAL of the manifest; tutti org show lists them", "not ratified: %s", kit.Clean(err.Error()))
 	}
-	key, err := k.key(ctx)
+	key, err := k.key(ctx, opt.PrivateKey)
 	if err != nil {
 		return err
 	}
@@ -171,9 +178,8 @@ func runCoachRatify(ctx context.Context, c *kit.Call) error {
 	return k.hand(ctx, raw)
 }
 
-// key is the one that ratifies: of --private-key, else the one that lies here. That of a person signs only where the person is.
-func (k *coach) key(ctx context.Context) (*signature.Private, error) {
-	path := k.Value("private-key")
+// key returns the key that ratifies: the one of the file, else the one on this machine. The key of a person signs only at a terminal.
+func (k *coach) key(ctx context.Context, path string) (*signature.Private, error) {
 	if path != "" {
 		return k.KeyFile(path)
 	}
@@ -219,7 +225,7 @@ func (k *coach) active(ctx context.Context, key signature.Public) error {
 // hand prints the envelope, and delivers it where that was asked for.
 func (k *coach) hand(ctx context.Context, raw []byte) error {
 	k.EmitSigned(raw)
-	if !k.On("deliver") {
+	if !k.opt.Deliver {
 		return nil
 	}
 	refused := 0

@@ -16,9 +16,14 @@ import (
 	"tutti/internal/governance/org"
 )
 
+type provisionOptions struct {
+	manifestOptions
+	By, Ratified string
+}
+
 // runOrgProvision grants what a manifest says and the bus lacks.
-func runOrgProvision(ctx context.Context, c *kit.Call) error {
-	o, err := sound(c)
+func runOrgProvision(ctx context.Context, c *kit.Call, opt *provisionOptions) error {
+	o, err := sound(c, &opt.manifestOptions)
 	if err != nil {
 		return err
 	}
@@ -27,10 +32,10 @@ func runOrgProvision(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	if err := ratified(ctx, c, w, o); err != nil {
+	if err := ratified(ctx, c, w, o, opt.Ratified); err != nil {
 		return err
 	}
-	by, err := grantor(ctx, c, w)
+	by, err := grantor(ctx, c, w, opt.By)
 	if err != nil {
 		return err
 	}
@@ -62,9 +67,8 @@ func runOrgProvision(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-// ratified holds a manifest against the envelope that is to ratify it.
-func ratified(ctx context.Context, c *kit.Call, w *app.World, o *org.Org) error {
-	arg := c.Value("ratified")
+// ratified checks that the envelope of --ratified ratifies a manifest.
+func ratified(ctx context.Context, c *kit.Call, w *app.World, o *org.Org, arg string) error {
 	if arg == "" {
 		c.Warn("nothing proves that this manifest was ratified; --ratified ENVELOPE proves it (tutti coach ratify)")
 		return nil

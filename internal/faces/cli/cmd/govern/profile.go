@@ -2,15 +2,12 @@ package govern
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
-	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/profile"
 	"tutti/internal/store"
@@ -96,7 +93,9 @@ func runProfileShow(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func runProfileUse(ctx context.Context, c *kit.Call) error {
+type useOptions struct{ As string }
+
+func runProfileUse(ctx context.Context, c *kit.Call, opt *useOptions) error {
 	id := c.Arg(0)
 	if id != profile.None {
 		if _, err := profile.Named(id); err != nil {
@@ -109,11 +108,11 @@ func runProfileUse(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	by := ""
-	s, err := c.Peek(ctx, w, c.Value("as"))
+	s, err := c.Peek(ctx, w, opt.As)
 	switch {
 	case err == nil:
 		by = string(s.Instance)
-	case c.Value("as") != "" || kit.NotOwn(err):
+	case opt.As != "" || kit.NotOwn(err):
 		return err
 	}
 	choice, err := profile.Use(ctx, w.Store, id, by, time.Now())
@@ -158,8 +157,8 @@ func choiceOf(c profile.Choice) chosenProfile { return chosenProfile{c.ID(), c.B
 type profileView struct {
 	*profile.Profile
 	Audit  profile.Compatibility `json:"audit"`  // what is not compatible in it
-	Audits json.RawMessage       `json:"audits"` // by rule: what is left to people
-	Gates  json.RawMessage       `json:"gates"`  // by step of a negotiation: what is demanded before it
+	Audits profile.Audits        `json:"audits"` // by rule: what is left to people
+	Gates  profile.StepGates     `json:"gates"`
 	Chosen *chosenProfile        `json:"chosen,omitempty"`
 }
 
@@ -211,21 +210,7 @@ func others(list []string, but string) string {
 }
 
 func viewOf(p *profile.Profile, choice profile.Choice) profileView {
-	v := profileView{Profile: p, Audit: p.Compatibility()}
-	var audits, gates canonjson.Object // their members have the names of rules and steps, in order
-	for _, r := range profile.Rules {
-		audits.Within(r.Name, func(o *canonjson.Object) {
-			o.Bool("ok", true)
-			o.Str("profileId", p.ID)
-			o.Strs("issues", nil)
-			o.Strs("unresolved", []string{r.Unresolved})
-			o.Bool(r.Never, false)
-		})
-	}
-	for _, step := range profile.Steps {
-		gates.Raw(string(step), render.JSON(p.Gates(step)))
-	}
-	v.Audits, v.Gates = audits.End(), gates.End()
+	v := profileView{Profile: p, Audit: p.Compatibility(), Audits: p.Audits(), Gates: p.StepGates()}
 	if choice.Profile != nil {
 		chosen := choiceOf(choice)
 		v.Chosen = &chosen

@@ -1,6 +1,7 @@
 package govern
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,11 +53,11 @@ type revocation struct {
 	Revoked []string `json:"revokedSubagents"` // with all below it
 }
 
-// about is whom a verb is about: its argument, under h2a a flag.
-func about(ctx context.Context, c *kit.Call, w *app.World, flag string) (address.Instance, error) {
+// about returns the agent that a verb is about: its argument, under h2a a flag.
+func about(ctx context.Context, c *kit.Call, w *app.World, flag *string) (address.Instance, error) {
 	i := c.Arg(0)
 	if c.Under == kit.H2A {
-		i = c.Value(flag)
+		i = *flag
 	}
 	if i == "" {
 		if c.Under == kit.H2A {
@@ -79,25 +80,37 @@ func subagentFault(c *kit.Call, err error) error {
 	return c.RegistryFault(err)
 }
 
-// runSpawn binds a subagent.
-func runSpawn(ctx context.Context, c *kit.Call) error {
-	name := c.Arg(0)
-	if c.Under == kit.H2A {
-		switch name = c.Value("name"); {
-		case c.Value("parent") == "":
-			return c.Missing("parent")
-		case !c.IsSet("name"):
-			return c.Missing("name")
-		}
+type spawnOptions struct{ Parent, Capabilities string }
+
+func runSpawn(ctx context.Context, c *kit.Call, opt *spawnOptions) error {
+	return spawn(ctx, c, opt, c.Arg(0))
+}
+
+type registerOptions struct {
+	spawnOptions
+	Name string
+}
+
+func runSubagentRegister(ctx context.Context, c *kit.Call, opt *registerOptions) error {
+	switch {
+	case opt.Parent == "":
+		return c.Missing(&opt.Parent)
+	case !c.IsSet(&opt.Name):
+		return c.Missing(&opt.Name)
 	}
+	return spawn(ctx, c, &opt.spawnOptions, opt.Name)
+}
+
+// spawn binds a subagent.
+func spawn(ctx context.Context, c *kit.Call, opt *spawnOptions, name string) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
 	s := subagent.Spawn{Name: name}
-	if parent := c.Value("parent"); parent != "" {
-		if s.Parent, err = c.Checked(ctx, w, parent); err == nil {
+	if opt.Parent != "" {
+		if s.Parent, err = c.Checked(ctx, w, opt.Parent); err == nil {
 			err = c.InName(ctx, w, s.Parent)
 		}
 	} else {
@@ -109,8 +122,8 @@ func runSpawn(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return kit.WithFlag(kit.Whose(err), "--parent")
 	}
-	if c.IsSet("capabilities") {
-		s.Bounded, s.Capabilities = true, kit.Split(c.Value("capabilities"))
+	if c.IsSet(&opt.Capabilities) {
+		s.Bounded, s.Capabilities = true, kit.Split(opt.Capabilities)
 	}
 	b, err := (&subagent.Agents{Registry: w.Registry}).Spawn(ctx, s, time.Now())
 	if err != nil {
@@ -124,14 +137,16 @@ func runSpawn(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+type parentOptions struct{ Parent string }
+
 // runSubagents lists subagents.
-func runSubagents(ctx context.Context, c *kit.Call) error {
+func runSubagents(ctx context.Context, c *kit.Call, opt *parentOptions) error {
 	w, err := c.Reads()
 	if err != nil || w == nil {
 		return c.Empty(err)
 	}
 	defer w.Close()
-	rows, err := (&subagent.Agents{Registry: w.Registry}).List(ctx, address.Instance(c.Value("parent")))
+	rows, err := (&subagent.Agents{Registry: w.Registry}).List(ctx, address.Instance(opt.Parent))
 	if err != nil {
 		return err
 	}
@@ -157,24 +172,19 @@ func runSubagents(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+type routeOptions struct{ To, JSON, Mailbox string }
+
 // runRoute puts an envelope into a box of a subagent and records it.
-func runRoute(ctx context.Context, c *kit.Call) error {
-	if c.Value("to") == "" {
-		return c.Missing("to")
+func runRoute(ctx context.Context, c *kit.Call, opt *routeOptions) error {
+	if opt.To == "" {
+		return c.Missing(&opt.To)
 	}
-	box := c.Value("mailbox")
-	switch box {
-	case "":
-		box = "inbox"
-	case "inbox", "outbox":
-	default:
-		return kit.Usagef("--mailbox: inbox or outbox, not %s", kit.Clean(box))
-	}
-	raw, signed, err := c.Given(ctx, c.Value("json"))
+	box := cmp.Or(opt.Mailbox, "inbox")
+	raw, signed, err := c.Given(ctx, opt.JSON)
 	if err != nil {
 		return err
 	}
-	d, err := c.Named(app.Writing, c.Value("to"))
+	d, err := c.Named(app.Writing, opt.To)
 	if err != nil {
 		return err
 	}
@@ -208,16 +218,16 @@ func runRoute(ctx context.Context, c *kit.Call) error {
 }
 
 // runSubagentInbox lists what lies in the boxes of the subagents of one agent.
-func runSubagentInbox(ctx context.Context, c *kit.Call) error {
-	if c.Value("parent") == "" {
-		return c.Missing("parent")
+func runSubagentInbox(ctx context.Context, c *kit.Call, opt *parentOptions) error {
+	if opt.Parent == "" {
+		return c.Missing(&opt.Parent)
 	}
 	w, err := c.Reads()
 	if err != nil || w == nil {
 		return c.Empty(err)
 	}
 	defer w.Close()
-	rows, err := (&subagent.Agents{Registry: w.Registry}).List(ctx, address.Instance(c.Value("parent")))
+	rows, err := (&subagent.Agents{Registry: w.Registry}).List(ctx, address.Instance(opt.Parent))
 	if err != nil {
 		return err
 	}
@@ -236,16 +246,17 @@ func runSubagentInbox(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+type auditOptions struct{ ID, Parent string }
+
 // runSubagentAudit shows what became of one subagent, or of all below an agent.
-func runSubagentAudit(ctx context.Context, c *kit.Call) error {
+func runSubagentAudit(ctx context.Context, c *kit.Call, opt *auditOptions) error {
 	i := c.Arg(0)
 	if c.Under == kit.H2A {
-		i = c.Value("id")
+		i = opt.ID
 	}
-	parent := c.Value("parent")
-	if i == "" && parent == "" {
+	if i == "" && opt.Parent == "" {
 		if c.Under == kit.H2A {
-			return c.Missing("id")
+			return c.Missing(&opt.ID)
 		}
 		return kit.UsageHint("usage: "+c.Usage(), "%s: which one?", c.Verb.Name)
 	}
@@ -256,7 +267,7 @@ func runSubagentAudit(ctx context.Context, c *kit.Call) error {
 	defer w.Close()
 	below := i == ""
 	if below {
-		i = parent
+		i = opt.Parent
 	}
 	lines, err := (&subagent.Agents{Registry: w.Registry}).Audit(ctx, address.Instance(i), below)
 	if err != nil {
@@ -282,26 +293,28 @@ func runSubagentAudit(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
+type revokeOptions struct{ ID, Reason string }
+
 // runSubagentRevoke takes a subagent out of service.
-func runSubagentRevoke(ctx context.Context, c *kit.Call) error {
+func runSubagentRevoke(ctx context.Context, c *kit.Call, opt *revokeOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	who, err := about(ctx, c, w, "id")
+	who, err := about(ctx, c, w, &opt.ID)
 	if err == nil {
 		err = c.InName(ctx, w, who)
 	}
 	if err != nil {
 		return err
 	}
-	revoked, err := (&subagent.Agents{Registry: w.Registry}).Revoke(ctx, who, c.Value("reason"), time.Now())
+	revoked, err := (&subagent.Agents{Registry: w.Registry}).Revoke(ctx, who, opt.Reason, time.Now())
 	if err != nil {
 		return subagentFault(c, err)
 	}
 	if c.JSON {
-		c.Result(revocation{true, string(who), subagent.Revoked, c.Value("reason"), render.List(revoked)})
+		c.Result(revocation{true, string(who), subagent.Revoked, opt.Reason, render.List(revoked)})
 		return nil
 	}
 	for _, id := range revoked {

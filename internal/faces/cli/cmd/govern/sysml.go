@@ -13,22 +13,27 @@ import (
 	"tutti/internal/remote/fetch"
 )
 
-func runSysMLVerify(ctx context.Context, c *kit.Call) error {
-	if c.Value("public-key") == "" {
-		return c.Missing("public-key")
+type sysmlOptions struct {
+	JSON, PublicKey, By, APIBase, Auth string
+	ContentIntegrity                   bool
+}
+
+func runSysMLVerify(ctx context.Context, c *kit.Call, opt *sysmlOptions) error {
+	if opt.PublicKey == "" {
+		return c.Missing(&opt.PublicKey)
 	}
-	raw, _, err := c.Given(ctx, c.Value("json"))
+	raw, _, err := c.Given(ctx, opt.JSON)
 	if err != nil {
 		return err
 	}
 	if err := canonjson.Check(raw); err != nil {
 		return kit.Refuse("", "the envelope: %s", kit.Clean(err.Error()))
 	}
-	q := sysml.Question{Envelope: raw, By: address.Instance(c.Value("by")), Content: c.IsSet("content-integrity"), Base: c.Value("api-base")}
-	if q.Key, err = verifyingKey(c); err != nil {
+	q := sysml.Question{Envelope: raw, By: address.Instance(opt.By), Content: opt.ContentIntegrity, Base: opt.APIBase}
+	if q.Key, err = verifyingKey(opt.PublicKey); err != nil {
 		return err
 	}
-	token, err := bearer(ctx, c)
+	token, err := bearer(ctx, c, opt)
 	if err != nil {
 		return err
 	}
@@ -49,8 +54,7 @@ func runSysMLVerify(ctx context.Context, c *kit.Call) error {
 }
 
 // verifyingKey reads --public-key.
-func verifyingKey(c *kit.Call) (key signature.Public, err error) {
-	path := c.Value("public-key")
+func verifyingKey(path string) (key signature.Public, err error) {
 	f, err := kit.OpenNamed(path)
 	if err != nil {
 		return key, kit.Refuse("", "read the public key: %s", kit.Clean(err.Error()))
@@ -67,15 +71,15 @@ func verifyingKey(c *kit.Call) (key signature.Public, err error) {
 }
 
 // bearer reads --auth. A token goes only where the user has said, never where an envelope says.
-func bearer(ctx context.Context, c *kit.Call) (string, error) {
-	if c.Value("auth") == "" {
+func bearer(ctx context.Context, c *kit.Call, opt *sysmlOptions) (string, error) {
+	if opt.Auth == "" {
 		return "", nil
 	}
-	if c.Value("api-base") == "" {
+	if opt.APIBase == "" {
 		return "", kit.UsageHint("--api-base https://HOST/PATH names the repository that may have the token",
 			"--auth: a token does not go to an address that the envelope names")
 	}
-	text, err := c.Content(ctx, c.Value("auth"))
+	text, err := c.Content(ctx, opt.Auth)
 	if err != nil {
 		return "", err
 	}

@@ -32,7 +32,7 @@ $ tutti model show form`,
 		See:  "profile show",
 	},
 	{
-		Name: "model check", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Run: runModelCheck,
+		Name: "model check", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Indifferent, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runModelCheck),
 		Result: model.View{},
 		Short:  "check a proposal of how parties work together",
 		Args:   "<file>",
@@ -72,7 +72,7 @@ for; and what must be true before something is opened, offered, accepted, signed
 		Exit:     kit.ExitBus,
 	},
 	{
-		Name: "profile use", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileUse,
+		Name: "profile use", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Profiles, Opts: kit.WithFlags(runProfileUse),
 		Result: chosenProfile{},
 		Short:  "choose the profile of this bus, or none",
 		Args:   "<profile>|none",

@@ -18,7 +18,7 @@ var manifestFlag = kit.Flag{Name: "file", Kind: kit.Text, Value: "file", Default
 
 var OrgVerbs = []kit.Verb{
 	{
-		Name: "org validate", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runOrgValidate,
+		Name: "org validate", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runOrgValidate),
 		Result: orgVerdict{},
 		Short:  "check the manifest of an organisation",
 		Args:   "[<file>]",
@@ -32,8 +32,8 @@ $ tutti org validate team.yaml --json`,
 		See:  "org show, org diff, org render",
 	},
 	{
-		Name: "org show", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Run: runOrgShow,
-		Result:   render.OneOf{json.RawMessage{}, orgVerdict{}},
+		Name: "org show", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runOrgShow),
+		Result:   render.OneOf{shown{}, orgVerdict{}},
 		Short:    "print the manifest of an organisation as it is read",
 		Args:     "[<file>]",
 		Flags:    []kit.Flag{manifestFlag},
@@ -42,7 +42,7 @@ $ tutti org validate team.yaml --json`,
 		Exit:     exitOrg,
 	},
 	{
-		Name: "org diff", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runOrgDiff,
+		Name: "org diff", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runOrgDiff),
 		Result: render.OneOf{org.DiffView{}, orgVerdict{}},
 		Short:  "compare a manifest with who is registered",
 		Args:   "[<file>]",
@@ -55,7 +55,7 @@ roleMismatch, scopeGaps, inSync}.`,
 		See:      "org provision, discover",
 	},
 	{
-		Name: "org provision", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Files, Bus: true, Run: runOrgProvision,
+		Name: "org provision", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Waits: true, MaxArgs: 1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runOrgProvision),
 		Result: render.OneOf{org.ProvisioningView{}, orgVerdict{}},
 		Short:  "grant the members of a manifest what they lack",
 		Args:   "[<file>]",
@@ -76,7 +76,7 @@ $ tutti org provision team.yaml --by human:ana`,
 		See:  "org diff, coach ratify",
 	},
 	{
-		Name: "org withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Ends, Bus: true, Run: runOrgWithdraw,
+		Name: "org withdraw", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Ends, Bus: true, Opts: kit.WithFlags(runOrgWithdraw),
 		Result: withdrawn{},
 		Short:  "take back what was granted to an agent",
 		Flags: []kit.Flag{
@@ -92,7 +92,7 @@ $ tutti org provision team.yaml --by human:ana`,
 		See:      "org provision",
 	},
 	{
-		Name: "org render", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, TextOnly: true, Run: runOrgRender,
+		Name: "org render", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, TextOnly: true, Opts: kit.WithFlags(runOrgRender),
 		Short: "draw an organisation",
 		Args:  "[<file>]",
 		Flags: []kit.Flag{
@@ -107,7 +107,7 @@ $ tutti org render --format svg >org.svg`,
 		See:  "org show",
 	},
 	{
-		Name: "coach propose", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Run: runCoachPropose,
+		Name: "coach propose", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Asks, Bus: true, Opts: kit.WithFlags(runCoachPropose),
 		Result: render.OneOf{json.RawMessage{}, orgVerdict{}},
 		Short:  "write the envelope that proposes a manifest",
 		Flags: []kit.Flag{
@@ -123,7 +123,7 @@ $ tutti coach propose --as claude:lead:3f2a9c01b7de >proposal.json`,
 		See:  "coach ratify, org validate",
 	},
 	{
-		Name: "coach ratify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Run: runCoachRatify,
+		Name: "coach ratify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Acts, Bus: true, Opts: kit.WithFlags(runCoachRatify),
 		Result: render.OneOf{json.RawMessage{}, orgVerdict{}},
 		Short:  "write and sign the envelope that ratifies a manifest",
 		Flags: []kit.Flag{
@@ -149,7 +149,7 @@ var (
 )
 
 var SysMLVerbs = []kit.Verb{{
-	Name: "sysml verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MaxArgs: 1, Offer: kit.Files, Run: runSysMLVerify,
+	Name: "sysml verify", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, Waits: true, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runSysMLVerify),
 	Result: sysml.View{},
 	Short:  "check what an envelope says about a SysML v2 model",
 	Args:   "<json>|@<file>|-",
