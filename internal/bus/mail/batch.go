@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"bytes"
 	"context"
 	"time"
 
@@ -68,7 +67,7 @@ func (o *Service) putAgain(ctx context.Context, r *Receipt, raw []byte) {
 		if fit, r.Err = mailbox.Judge(raw); r.Err == nil {
 			_, r.Err = lay(settle(ctx), o.Mail, r, fit)
 		}
-	} else if m, err := o.Mail.Get(settle(ctx), r.To, r.ID); err == nil && bytes.Equal(m.Envelope.Raw, raw) {
+	} else if m, err := o.Mail.Get(settle(ctx), r.To, r.ID); err == nil && mailbox.Duplicate(m.Envelope.Raw, raw) {
 		r.Err = nil
 	}
 	if r.Err != nil {

@@ -231,6 +231,78 @@ func TestSameBytesAgain(t *testing.T) {
 	}
 }
 
+// A message that is repeated under an id of its sender's own is the old one, by itself and in a batch; another message under the id is refused.
+func TestSendOnce(t *testing.T) {
+	b := newBus(t)
+	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
+	l := Draft{From: ana, To: bob.Instance, Text: "once", ID: "env:mine:1"}
+	first, err := b.SendOnce(t.Context(), l)
+	if err != nil || first.Outcome != Deposited {
+		t.Fatalf("the first time: %+v, %v", first, err)
+	}
+	b.clock = b.clock.Add(time.Minute)
+	for _, copied := range []bool{true, false} {
+		if !copied {
+			b.lose(store.Outbox, ana.Instance, l.ID)
+		}
+		r, err := b.SendOnce(t.Context(), l)
+		if err != nil || r.Outcome != Already || r.Thread != first.Thread || r.Stored.IsZero() {
+			t.Errorf("again, sender's copy %v: %+v, %v", copied, r, err)
+		}
+	}
+	other := l
+	other.Text = "other"
+	all := b.SendAllOnce(t.Context(), []Draft{l, other, {From: ana, To: bob.Instance, Text: "more"}})
+	used, ok := errors.AsType[*UsedIDError](all[1].Err)
+	if all[0].Outcome != Already || all[1].Outcome != Refused || !ok || used.ID != l.ID || all[2].Outcome != Deposited {
+		t.Errorf("a batch: %+v", all)
+	}
+	if got := texts(b.receive(Reader{Instance: bob.Instance}, 0)); got != "once (new key), more (new key)" {
+		t.Errorf("received: %s", got)
+	}
+}
+
+func placeOf(kind store.Kind, owner address.Instance, id string) store.Key {
+	return store.Key{Kind: kind, Owner: owner.Mailbox(), Name: address.Segment(id)}
+}
+
+// lose removes a document.
+func (b *bus) lose(kind store.Kind, owner address.Instance, id string) {
+	b.t.Helper()
+	docs := b.log.(*filestore.Store)
+	d, err := docs.Get(b.t.Context(), placeOf(kind, owner, id))
+	if err == nil {
+		err = docs.Delete(b.t.Context(), d.Key, d.Rev)
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// A message that the mailbox has lost is stored again as it was, with its old time and signature.
+func TestSendOnceRestores(t *testing.T) {
+	b := newBus(t)
+	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
+	l := Draft{From: ana, To: bob.Instance, Text: "once", ID: "env:mine:1"}
+	place := placeOf(store.Inbox, bob.Instance, l.ID)
+	if _, err := b.SendOnce(t.Context(), l); err != nil {
+		t.Fatal(err)
+	}
+	was, err := b.Mail.At(t.Context(), place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.lose(store.Inbox, bob.Instance, l.ID)
+	b.clock = b.clock.Add(time.Minute)
+	r, err := b.SendOnce(t.Context(), l)
+	if err != nil || r.Outcome != Deposited {
+		t.Fatalf("again: %+v, %v", r, err)
+	}
+	if is, err := b.Mail.At(t.Context(), place); err != nil || string(is.Envelope.Raw) != string(was.Envelope.Raw) {
+		t.Errorf("it is not the same message: %v", err)
+	}
+}
+
 func TestPolicy(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy Policy

@@ -26,13 +26,31 @@ const (
 // An Outlook is what a sender can know of the reader of a stored message.
 type Outlook struct {
 	Reads Reads
-	Own   bool   // the reader is the sender; filled in by faces that say it
+	Own   bool   // the reader is the sender; set by [Service.Expect]
 	Dir   string // the folder where the reader works, "" when it is not known
 }
 
-// Outlook tells when the reader of a stored message will look at it. It promises no more than the bus and the agent CLI allow:
+// Expect adds to the receipt of a stored message when its reader looks at it. seen remembers readers; nil: nothing is remembered.
+func (o *Service) Expect(ctx context.Context, r *Receipt, from address.Instance, seen map[address.Instance]Outlook) {
+	switch r.Outcome {
+	case Queued:
+		r.Outlook.Reads = ReadsCarried
+	case Delivered, Deposited:
+		one, known := seen[r.To]
+		if !known {
+			one = o.outlook(settle(ctx), r.To)
+			if seen != nil {
+				seen[r.To] = one
+			}
+		}
+		r.Outlook = one
+		r.Outlook.Own = from.Canonical() == r.To.Canonical()
+	}
+}
+
+// outlook tells when the reader of a stored message will look at it. It promises no more than the bus and the agent CLI allow:
 // where it is in doubt, it says that nothing wakes the reader.
-func (o *Service) Outlook(ctx context.Context, to address.Instance) Outlook {
+func (o *Service) outlook(ctx context.Context, to address.Instance) Outlook {
 	now := o.Now()
 	there, err := o.Book.Presence.Of(ctx, to, now)
 	if err != nil {

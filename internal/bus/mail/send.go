@@ -66,7 +66,7 @@ type Receipt struct {
 	Signed     bool
 	Decision   members.Decision
 	Away       string  // the endpoint of a reader on another machine; "": the reader's mailbox is here
-	Outlook    Outlook // when it is read; filled in by faces that say it
+	Outlook    Outlook // when it is read; set by [Service.Expect]
 	Err        error   // why it was refused
 
 	began time.Time // before it was stored
@@ -393,16 +393,6 @@ func (o *Service) copies(ctx context.Context, l *Draft, r *Receipt, raw []byte) 
 		_ = o.Mail.KeepCopy(ctx, l.From.Instance, r.ID, raw)
 	}
 	_ = o.Mail.Step(ctx, r.To, markOf(l, r))
-}
-
-// Recall says of a letter that was there already when it was stored, if that is on record.
-func (o *Service) Recall(ctx context.Context, r *Receipt) {
-	if r.Outcome != Already || !r.Stored.IsZero() {
-		return
-	}
-	if states, err := o.Mail.State(ctx, r.To, []string{r.ID}); err == nil {
-		r.Stored = states[r.ID].Stored
-	}
 }
 
 // Meant is the agent of this bus that an address or a name means to a caller in the folder near, as for a message to it. The errors are those

@@ -8,6 +8,9 @@ import (
 	"tutti/internal/store"
 )
 
+// At reads the message at a place.
+func (m *Mailbox) At(ctx context.Context, k store.Key) (*Message, error) { return m.read(ctx, k) }
+
 // Load reads the body of a message that was listed without one. ErrNoMessage: it was taken, or its place has another message
 // now.
 func (m *Mailbox) Load(ctx context.Context, msg *Message) error {

@@ -161,6 +161,11 @@ func (m *Mailbox) createIn(ctx context.Context, k store.Key, id string, raw []by
 	return same(id, raw, taken.Key, d.Data, gerr)
 }
 
+// Duplicate is the rule of a bus for two messages under one id: with the same bytes they are one message, which was stored before; with other
+// bytes the id is taken, and the second one is refused. A sender who repeats a draft under an id of its own sends the old bytes
+// again: see mail.Service.SendOnce.
+func Duplicate(a, b []byte) bool { return bytes.Equal(a, b) }
+
 // same judges what was found under the name of a message that was to be stored.
 func same(id string, raw []byte, at store.Key, found []byte, err error) (Result, error) {
 	if err != nil {
@@ -169,7 +174,7 @@ func same(id string, raw []byte, at store.Key, found []byte, err error) (Result,
 		}
 		return Result{}, err
 	}
-	if bytes.Equal(raw, found) {
+	if Duplicate(raw, found) {
 		return Result{Key: at, Already: true}, nil
 	}
 	taken := &TakenIDError{ID: id, Key: at}

@@ -142,28 +142,16 @@ func sendAll(ctx context.Context, c *kit.Call, d *kit.Account, all []*entry) {
 	var letters []mail.Draft
 	for _, e := range all {
 		if e.receipt.Outcome == "" {
-			asked := e.letter.To
-			if r, err := again(ctx, d, &e.letter); err != nil || r.Outcome != "" {
-				r.Asked, r.Err, e.receipt = asked, err, r
-			}
-		}
-		if e.receipt.Outcome == "" {
 			going, letters = append(going, e), append(letters, e.letter)
-			continue
 		}
-		d.Office.Recall(ctx, &e.receipt)
 	}
-	receipts, _ := d.Office.SendAll(ctx, letters) // each receipt has the error, too
 	seen := map[address.Instance]mail.Outlook{}
-	for n, e := range going {
-		r := receipts[n]
-		r.Err = sameAgain(ctx, d, &e.letter, &r, r.Err)
-		if r.Err != nil && ctx.Err() != nil && errors.Is(r.Err, ctx.Err()) {
-			r.Err = errUnsent
+	for n, r := range d.Office.SendAllOnce(ctx, letters) {
+		if r.Err != nil {
+			r.Err = unsentOr(ctx, &letters[n], r.Err)
 		}
-		d.Office.Recall(ctx, &r)
 		outlook(ctx, c, d, &r, seen)
-		e.receipt = r
+		going[n].receipt = r
 	}
 }
 

@@ -141,24 +141,11 @@ func outcome(c *kit.Call, r *mail.Receipt) string {
 	return "stored for " + who + ", which reads it at its next prompt"
 }
 
-// outlook adds to a receipt when its reader looks. seen remembers readers, nil: there is one message only. The older program says
-// nothing of it.
+// outlook adds to a receipt when its reader looks. The older program says nothing of it.
 func outlook(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, seen map[address.Instance]mail.Outlook) {
-	if r.Outcome == mail.Queued {
-		r.Outlook.Reads = mail.ReadsCarried
+	if c.Under != kit.H2A || r.Outcome == mail.Queued {
+		d.Office.Expect(ctx, r, d.Who.Instance, seen)
 	}
-	if c.Under == kit.H2A || r.Outcome != mail.Delivered && r.Outcome != mail.Deposited {
-		return
-	}
-	one, known := seen[r.To]
-	if !known {
-		one = d.Office.Outlook(context.WithoutCancel(ctx), r.To)
-		if seen != nil {
-			seen[r.To] = one
-		}
-	}
-	r.Outlook = one
-	r.Outlook.Own = d.Who != nil && d.Who.Instance.Canonical() == r.To.Canonical()
 }
 
 // storedAt is when a message was stored, as traces have it; "" when nobody knows.

@@ -174,22 +174,24 @@ func sendOne(ctx context.Context, c *kit.Call, d *kit.Account, l *mail.Draft) ma
 	if ctx.Err() != nil {
 		return mail.Receipt{Outcome: mail.Refused, Asked: asked, To: asked, Err: errUnsent}
 	}
-	r, err := again(ctx, d, l)
-	if err == nil && r.Outcome == "" {
-		r, err = d.Office.Send(ctx, *l)
-		err = sameAgain(ctx, d, l, &r, err)
-	}
-	r.Asked = asked
-	d.Office.Recall(ctx, &r)
+	r, err := d.Office.SendOnce(ctx, *l)
 	outlook(ctx, c, d, &r, nil)
 	if err != nil {
-		r.Outcome, r.Err = mail.Refused, err
-		if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-			r.Err = errUnsent
-		}
+		r.Err = unsentOr(ctx, l, err)
 		c.Guess(ctx, d, &r)
 	}
 	return r
+}
+
+// unsentOr is the error of a message as a user is told it.
+func unsentOr(ctx context.Context, l *mail.Draft, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return errUnsent
+	}
+	if wrong, ok := errors.AsType[*address.Error](err); ok && l.ID != "" && wrong.ID == l.ID {
+		return kit.Usagef("--id: %v", wrong)
+	}
+	return err
 }
 
 // unsent says what an interrupt or --timeout meant when it came before anything was sent. The caller of a verb is silent

@@ -1,7 +1,6 @@
 package fast
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -176,7 +175,7 @@ func (t *threadReader) thread(ctx context.Context, id string) error {
 // A message that only has the id of another one is kept beside it.
 func (t *threadReader) add(found []threadPart) {
 	for _, p := range found {
-		same := func(q threadPart) bool { return q.ID == p.ID && bytes.Equal(q.Envelope.Raw, p.Envelope.Raw) }
+		same := func(q threadPart) bool { return q.ID == p.ID && mailbox.Duplicate(q.Envelope.Raw, p.Envelope.Raw) }
 		switch i := slices.IndexFunc(t.parts, same); {
 		case i < 0 || !t.across:
 			t.parts = append(t.parts, p)

@@ -38,7 +38,7 @@ func send(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 		}
 		defer h.stop()
 	}
-	r, err := c.office.Send(ctx, l)
+	r, err := c.office.SendOnce(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +73,9 @@ type receipt struct {
 
 // receipt is what became of a letter.
 func (c *call) receipt(ctx context.Context, r *mail.Receipt, remark string) *receipt {
-	reads := mail.ReadsCarried
-	if r.Outcome != mail.Queued {
-		reads = c.office.Outlook(context.WithoutCancel(ctx), r.To).Reads
-	} else if root, err := c.app.Root(); err == nil && remark == "" && app.RunningUp(c.app, root.Path) != nil {
+	c.office.Expect(ctx, r, "", nil)
+	reads := r.Outlook.Reads
+	if root, err := c.app.Root(); r.Outcome == mail.Queued && err == nil && remark == "" && app.RunningUp(c.app, root.Path) != nil {
 		remark = "it is on another machine; tutti up runs and carries the message there"
 	}
 	o := &receipt{
