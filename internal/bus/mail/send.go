@@ -72,14 +72,18 @@ type Receipt struct {
 	began time.Time // before it was stored
 }
 
-// Members adds what the address of a letter was found to mean, as existing programs write it.
-func (r *Receipt) Members(o *canonjson.Object) {
-	o.Str("resolution", string(r.Decision.Kind))
-	o.Opt("liveCandidate", string(r.Decision.LiveCandidate))
-	o.Opt("reason", r.Decision.Reason)
-	if r.Decision.Kind == members.DeliverDormant {
-		o.Bool("dormant", true)
-	}
+// A Resolution says what the address of a message was found to mean.
+type Resolution struct {
+	Kind          members.Kind     `json:"resolution"`              // what the address was found to mean
+	LiveCandidate address.Instance `json:"liveCandidate,omitempty"` // the live agent that it may mean
+	Reason        string           `json:"reason,omitempty"`
+	Dormant       bool             `json:"dormant,omitempty"` // the recipient is not live
+}
+
+// Resolution returns what the address was found to mean.
+func (r *Receipt) Resolution() Resolution {
+	d := &r.Decision
+	return Resolution{d.Kind, d.LiveCandidate, d.Reason, d.Kind == members.DeliverDormant}
 }
 
 // Send signs and stores one letter. The error of a refusal is also in the receipt; a refusal by halt, or a store that

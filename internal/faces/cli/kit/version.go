@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/platform/proc"
 )
 
@@ -49,21 +49,26 @@ func RunVersion(_ context.Context, c *Call) error {
 	return nil
 }
 
+// A ProgramVersion is the version of the program that runs.
+type ProgramVersion struct {
+	Program string `json:"program"`
+	Version string `json:"version"`
+	Build   string `json:"build"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	Arch    string `json:"arch"`
+	Peak    *int64 `json:"vmhwm,omitempty"` // the most memory that the process has used, in bytes
+}
+
 // version prints who this is, on one line for people.
 func (c *Call) version() {
 	if !c.JSON || c.Under != Tutti {
 		c.Line(c.program() + " " + Version + " (build " + BuildID() + ", " + runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH + ")")
 		return
 	}
-	var o canonjson.Object
-	o.Str("program", c.program())
-	o.Str("version", Version)
-	o.Str("build", BuildID())
-	o.Str("go", runtime.Version())
-	o.Str("os", runtime.GOOS)
-	o.Str("arch", runtime.GOARCH)
+	v := ProgramVersion{c.program(), Version, BuildID(), runtime.Version(), runtime.GOOS, runtime.GOARCH, nil}
 	if bytes, err := proc.HighWater(); err == nil {
-		o.Int("vmhwm", bytes)
+		v.Peak = &bytes
 	}
-	c.Emit(o.Bytes())
+	c.Emit(render.JSON(v))
 }

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/bus/members"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -93,14 +92,11 @@ type envelopes struct {
 
 // A putEnvelope is what became of an envelope.
 type putEnvelope struct {
-	OK            bool   `json:"ok"`
-	ID            string `json:"envelopeId"`
-	Live          bool   `json:"recipientLive"`
-	Sessions      int    `json:"freshSessions"` // live sessions of the recipient
-	Resolution    string `json:"resolution"`    // what the address was found to mean
-	LiveCandidate string `json:"liveCandidate,omitempty"`
-	Reason        string `json:"reason,omitempty"`
-	Dormant       bool   `json:"dormant,omitempty"` // the recipient is not live
+	OK       bool   `json:"ok"`
+	ID       string `json:"envelopeId"`
+	Live     bool   `json:"recipientLive"`
+	Sessions int    `json:"freshSessions"` // live sessions of the recipient
+	mail.Resolution
 }
 
 // A popped is an envelope that was taken out of a mailbox.
@@ -188,8 +184,7 @@ func (c *call) inboxPut(ctx context.Context, to address.Instance) (any, error) {
 		return nil, err
 	}
 	c.deposited(c.bus, from, &r)
-	d := r.Decision
-	return putEnvelope{true, r.ID, r.Live > 0, r.Live, string(d.Kind), string(d.LiveCandidate), d.Reason, d.Kind == members.DeliverDormant}, nil
+	return putEnvelope{true, r.ID, r.Live > 0, r.Live, r.Resolution()}, nil
 }
 
 // ownSignature refuses an envelope that brings signatures among which there is none by the key in the ring: it would be stored

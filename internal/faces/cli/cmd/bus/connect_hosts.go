@@ -9,7 +9,6 @@ import (
 	"tutti/internal/agents/setup"
 	"tutti/internal/app"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
@@ -146,12 +145,11 @@ func serverEntry(host, root string) []byte {
 	return InServers(driver.Server{Command: "h2a", Args: []string{"mcp-serve", "--root", root, "--auto-open", "--host", host}})
 }
 
-// InServers is an entry where it belongs, in the form of the older program.
+// InServers returns the settings that hold only this entry, in the form of the older program.
 func InServers(s driver.Server) []byte {
-	var entry, servers, all canonjson.Object
-	entry.Str("command", s.Command)
-	entry.Strs("args", s.Args)
-	servers.Raw(driver.ServerName, entry.Bytes())
-	all.Raw("mcpServers", servers.Bytes())
-	return all.Bytes()
+	type entry struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	return render.JSON(map[string]map[string]entry{"mcpServers": {driver.ServerName: {s.Command, render.List(s.Args)}}})
 }

@@ -21,18 +21,16 @@ import (
 	"tutti/internal/platform/smallfile"
 )
 
-type keysAddOptions struct {
-	Instance, PublicKey string
-}
+type keyOptions struct{ Instance, PublicKey string }
 
 // runKeysAdd registers a further key of an agent.
-func runKeysAdd(ctx context.Context, c *kit.Call, opt *keysAddOptions) error {
+func runKeysAdd(ctx context.Context, c *kit.Call, opt *keyOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	who, pem, err := readKeyArgs(ctx, c, opt.Instance, opt.PublicKey, w)
+	who, pem, err := readKeyArgs(ctx, c, opt, w)
 	if err != nil {
 		return err
 	}
@@ -101,8 +99,8 @@ func addProof(ctx context.Context, w *app.World, who address.Instance, public si
 }
 
 type keysRevokeOptions struct {
-	Instance, PublicKey string
-	Yes                 bool
+	keyOptions
+	Yes bool
 }
 
 // runKeysRevoke takes a key out of use.
@@ -112,7 +110,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call, opt *keysRevokeOptions) err
 		return err
 	}
 	defer w.Close()
-	who, pem, err := readKeyArgs(ctx, c, opt.Instance, opt.PublicKey, w)
+	who, pem, err := readKeyArgs(ctx, c, &opt.keyOptions, w)
 	if err == nil {
 		err = PersonOnly(c, who, "keys revoke")
 	}
@@ -141,15 +139,14 @@ func runKeysRevoke(ctx context.Context, c *kit.Call, opt *keysRevokeOptions) err
 }
 
 // readKeyArgs reads whose key is meant, and its text.
-func readKeyArgs(ctx context.Context, c *kit.Call, instance string, publicKey string, w *app.World) (who address.Instance, pem string, err error) {
-	if who, err = c.Actor(ctx, w, instance); err != nil {
+func readKeyArgs(ctx context.Context, c *kit.Call, opt *keyOptions, w *app.World) (who address.Instance, pem string, err error) {
+	if who, err = c.Actor(ctx, w, opt.Instance); err != nil {
 		return "", "", err
 	}
-	path := publicKey
-	if path == "" {
-		return "", "", c.Missing("public-key")
+	if opt.PublicKey == "" {
+		return "", "", c.Missing(&opt.PublicKey)
 	}
-	pem, err = readKey(c, path)
+	pem, err = readKey(c, opt.PublicKey)
 	return who, pem, err
 }
 

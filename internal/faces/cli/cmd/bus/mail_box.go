@@ -14,17 +14,6 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// putter opens the bus for a verb that stores an envelope. Under h2a that makes the bus, as the older program does.
-func putter(c *kit.Call, instance string) (*kit.Account, error) {
-	if instance == "" {
-		return nil, c.Missing("instance")
-	}
-	if c.Under == kit.H2A {
-		return c.Named(app.Creating, instance)
-	}
-	return c.Named(app.Writing, instance)
-}
-
 // A parcel is an envelope that was given as a whole, and the account that stores it.
 type parcel struct {
 	*kit.Account
@@ -33,17 +22,24 @@ type parcel struct {
 	vouched bool // who speaks may sign it; never beside those who have signed
 }
 
-// readParcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
-// the account.
-func readParcel(ctx context.Context, c *kit.Call, instance string, json string) (*parcel, error) {
-	if instance == "" {
-		return nil, c.Missing("instance")
+// A parcelOptions is the flags of verbs that store an envelope.
+type parcelOptions struct{ Instance, JSON string }
+
+// readParcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. Under h2a it makes the
+// bus, as the older program does. The caller closes the account.
+func readParcel(ctx context.Context, c *kit.Call, opt *parcelOptions) (*parcel, error) {
+	if opt.Instance == "" {
+		return nil, c.Missing(&opt.Instance)
 	}
-	raw, signed, err := c.Given(ctx, json)
+	raw, signed, err := c.Given(ctx, opt.JSON)
 	if err != nil {
 		return nil, err
 	}
-	d, err := putter(c, instance)
+	mode := app.Writing
+	if c.Under == kit.H2A {
+		mode = app.Creating
+	}
+	d, err := c.Named(mode, opt.Instance)
 	if err != nil {
 		return nil, err
 	}
@@ -59,12 +55,13 @@ func readParcel(ctx context.Context, c *kit.Call, instance string, json string) 
 }
 
 type inboxPutOptions struct {
-	Instance, JSON, As string
+	parcelOptions
+	As string
 }
 
 // runInboxPut puts an envelope into the mailbox of exactly that address.
 func runInboxPut(ctx context.Context, c *kit.Call, opt *inboxPutOptions) error {
-	p, err := readParcel(ctx, c, opt.Instance, opt.JSON)
+	p, err := readParcel(ctx, c, &opt.parcelOptions)
 	if err != nil {
 		return err
 	}
@@ -96,7 +93,14 @@ func runInboxPut(ctx context.Context, c *kit.Call, opt *inboxPutOptions) error {
 	return putSaid(c, &r)
 }
 
-// putSaid prints what became of a put, with the members that the older program prints.
+// A deposited is an envelope that was put into a mailbox.
+type deposited struct {
+	copied
+	Live bool `json:"recipientLive"`
+	mail.Resolution
+}
+
+// putSaid prints what became of an envelope that was put into a mailbox.
 func putSaid(c *kit.Call, r *mail.Receipt) error {
 	if !c.JSON {
 		word := "stored"
@@ -109,19 +113,8 @@ func putSaid(c *kit.Call, r *mail.Receipt) error {
 		}
 		return nil
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("id", r.ID)
-	o.Str("mailbox", "inbox")
-	o.Str("instance", string(r.To))
-	o.Bool("recipientLive", r.Live > 0)
-	r.Members(&o)
-	c.Emit(o.Bytes())
+	c.Result(deposited{copied{true, r.ID, "inbox", string(r.To)}, r.Live > 0, r.Resolution()})
 	return nil
-}
-
-type outboxPutOptions struct {
-	Instance, JSON string
 }
 
 // A copied is an envelope that was put into an outbox.
@@ -133,8 +126,8 @@ type copied struct {
 }
 
 // runOutboxPut keeps a copy of what was sent by other means.
-func runOutboxPut(ctx context.Context, c *kit.Call, opt *outboxPutOptions) error {
-	p, err := readParcel(ctx, c, opt.Instance, opt.JSON)
+func runOutboxPut(ctx context.Context, c *kit.Call, opt *parcelOptions) error {
+	p, err := readParcel(ctx, c, opt)
 	if err != nil {
 		return err
 	}

@@ -144,6 +144,13 @@ type waitHaltOptions struct {
 	Clear bool
 }
 
+// A waited is the state of the halt switch after a wait.
+type waited struct {
+	Halted  bool   `json:"halted"`
+	Reason  string `json:"reason,omitempty"`
+	Latency *int64 `json:"latencyMicros,omitempty"` // from the change of the file until it was noticed
+}
+
 // runWaitHalt waits for the switch. The time shown is from the change of the file, by the file system's clock.
 func runWaitHalt(ctx context.Context, c *kit.Call, opt *waitHaltOptions) error {
 	look, stop := c.App.HaltLook()
@@ -154,13 +161,12 @@ func runWaitHalt(ctx context.Context, c *kit.Call, opt *waitHaltOptions) error {
 	}
 	latency := time.Since(state.Since)
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("halted", state.Halted)
-		o.Opt("reason", state.Reason)
+		v := waited{Halted: state.Halted, Reason: state.Reason}
 		if state.Halted && !state.Since.IsZero() {
-			o.Int("latencyMicros", latency.Microseconds())
+			micros := latency.Microseconds()
+			v.Latency = &micros
 		}
-		c.Emit(o.Bytes())
+		c.Result(v)
 		return nil
 	}
 	switch {
@@ -201,7 +207,7 @@ func runStorePut(ctx context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	return stored(c, "revision", string(rev))
+	return sayStored(c, string(rev), stored{OK: true, Revision: rev})
 }
 
 type storeAppendOptions struct {
@@ -226,17 +232,21 @@ func runStoreAppend(ctx context.Context, c *kit.Call, opt *storeAppendOptions) e
 	if err != nil {
 		return err
 	}
-	return stored(c, "position", string(pos))
+	return sayStored(c, string(pos), stored{OK: true, Position: pos})
 }
 
-func stored(c *kit.Call, name, value string) error {
-	if !c.JSON {
-		c.Line(value)
-		return nil
+// A stored says where a document or a line was stored.
+type stored struct {
+	OK       bool      `json:"ok"`
+	Revision store.Rev `json:"revision,omitempty"` // of the document
+	Position store.Pos `json:"position,omitempty"` // behind the line
+}
+
+func sayStored(c *kit.Call, text string, v stored) error {
+	if c.JSON {
+		c.Result(v)
+	} else {
+		c.Line(text)
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str(name, value)
-	c.Emit(o.Bytes())
 	return nil
 }

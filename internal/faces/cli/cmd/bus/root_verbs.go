@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
@@ -140,7 +139,7 @@ func runRootAccept(ctx context.Context, c *kit.Call, opt *rootAcceptOptions) err
 	if err != nil {
 		return err
 	}
-	return rootChanged(c, "accepted", real)
+	return rootChanged(c, "accepted", rootChange{OK: true, Accepted: real})
 }
 
 func runRootDrop(_ context.Context, c *kit.Call) error {
@@ -155,18 +154,22 @@ func runRootDrop(_ context.Context, c *kit.Call) error {
 	if err != nil {
 		return err
 	}
-	return rootChanged(c, "dropped", real)
+	return rootChanged(c, "dropped", rootChange{OK: true, Dropped: real})
 }
 
-func rootChanged(c *kit.Call, word, path string) error {
-	if !c.JSON {
-		c.Printf("%s: %s\n", word, kit.Clean(path))
-		return nil
+// A rootChange is a bus that was accepted, or dropped.
+type rootChange struct {
+	OK       bool   `json:"ok"`
+	Accepted string `json:"accepted,omitempty"` // its folder
+	Dropped  string `json:"dropped,omitempty"`  // its folder
+}
+
+func rootChanged(c *kit.Call, word string, v rootChange) error {
+	if c.JSON {
+		c.Result(v)
+	} else {
+		c.Line(word + ": " + kit.Clean(v.Accepted+v.Dropped))
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str(word, path)
-	c.Emit(o.Bytes())
 	return nil
 }
 

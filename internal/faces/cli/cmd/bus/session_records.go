@@ -10,7 +10,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -51,7 +50,7 @@ func runSessions(ctx context.Context, c *kit.Call, opt *SessionFilter) error {
 		return err
 	}
 	if c.JSON {
-		c.Result(render.Each(found, func(s *presence.Session) json.RawMessage { return s.Raw }))
+		c.Result(storedSessions(found))
 		return nil
 	}
 	if len(found) == 0 {
@@ -74,12 +73,11 @@ func runSessions(ctx context.Context, c *kit.Call, opt *SessionFilter) error {
 	return nil
 }
 
-func SessionsJSON(all []*presence.Session) []byte {
-	var l kit.List
-	for _, s := range all {
-		l.Raw(canonjson.Compact(s.Raw))
-	}
-	return l.Bytes()
+// SessionsJSON returns a list of connections as they are stored.
+func SessionsJSON(all []*presence.Session) []byte { return render.JSON(storedSessions(all)) }
+
+func storedSessions(all []*presence.Session) []json.RawMessage {
+	return render.Each(all, func(s *presence.Session) json.RawMessage { return s.Raw })
 }
 
 type registerOptions struct {

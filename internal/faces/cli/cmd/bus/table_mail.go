@@ -16,9 +16,10 @@ var MailVerbs = []kit.Verb{
 	fast.HeldRow,
 	{
 		Name: "inbox put", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runInboxPut), Bus: true,
-		Short: "put an envelope into a mailbox",
-		Args:  "<json>|@<file>|-",
-		Flags: []kit.Flag{{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose mailbox; must be given"}, kit.EnvelopeFlag, kit.AsFlag},
+		Result: deposited{},
+		Short:  "put an envelope into a mailbox",
+		Args:   "<json>|@<file>|-",
+		Flags:  []kit.Flag{{Name: "instance", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose mailbox; must be given"}, kit.EnvelopeFlag, kit.AsFlag},
 		Does: `Puts an envelope into the mailbox of exactly that address: an alias gets its own mailbox, and an unregistered full id
 is accepted with a warning. A signed envelope is stored as it is. Otherwise tutti adds what is missing (protocol,
 version, id, type, actor, time), and signs it if the key of its actor is here. The key of a person signs only at a

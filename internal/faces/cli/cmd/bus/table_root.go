@@ -35,9 +35,10 @@ the nearest folder .h2a from here upwards that you made or accepted, ~/h2a-works
 	},
 	{
 		Name: "root accept", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Offer: kit.Folders, Opts: kit.WithFlags(runRootAccept),
-		Short: "allow verbs to use the bus of a folder",
-		Args:  "<path>",
-		Flags: []kit.Flag{{Name: "force", Kind: kit.Switch, Help: "also where git keeps the folder under its control"}},
+		Result: rootChange{},
+		Short:  "allow verbs to use the bus of a folder",
+		Args:   "<path>",
+		Flags:  []kit.Flag{{Name: "force", Kind: kit.Switch, Help: "also where git keeps the folder under its control"}},
 		Does: `Remembers, for you alone, that the bus at <path> may be used by what runs below its parent folder. The
 folder is remembered by path, device and inode: another one put in its place is not accepted.`,
 		Wont: `It cannot tell who made the bus: accept only one whose maker you trust. Anyone who can write there can write your
@@ -47,6 +48,7 @@ agents' mail.`,
 	},
 	{
 		Name: "root drop", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Folders, Run: runRootDrop,
+		Result:   rootChange{},
 		Short:    "withdraw that permission",
 		Args:     "<path>",
 		Does:     "Takes the acceptance of a bus back. The bus itself stays as it is.",
