@@ -212,7 +212,11 @@ func (s *scene) enter(line string) {
 		if s.within(3*time.Second, func() bool { return s.look().Holds(line) }) {
 			break
 		}
-		if n == 20 || !s.look().Free() {
+		seen := s.look()
+		if seen.Holds(line) { // it came late
+			break
+		}
+		if n == 20 || !seen.Free() {
 			s.t.Fatalf("%q is not taken: %+v\n%s", line, s.look(), s.keys("capture-pane", "-p", "-t", "="+s.name+":"))
 		}
 	}

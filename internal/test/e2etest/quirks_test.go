@@ -83,7 +83,8 @@ func TestAgentsShakeHands(t *testing.T) {
 					}
 				case e.mark == '.':
 					ended = e.at
-					if e.text != "exit status 0" {
+					// Codex sends the signal and closes the input at once: the signal may come when the server is on its way out.
+					if e.text != "exit status 0" && (c.agent.host != "codex" || e.text != "signal: terminated") {
 						t.Errorf("the server ends with %s", e.text)
 					}
 				}
