@@ -60,7 +60,7 @@ func runAsk(ctx context.Context, d *deal, opt *askOptions) error {
 	return d.sayAsked(m, opt.NoWait)
 }
 
-// tellUser tells the user of a question, by mail where a person is registered and by a notice of the desktop.
+// tellUser notifies the user of a question: by mail if a person is registered, and by a desktop notice.
 func (d *deal) tellUser(ctx context.Context, from *identity.Speaker, m *escalation.Escalation) {
 	office, err := d.w.MailService()
 	if err == nil {
@@ -85,7 +85,7 @@ func (d *deal) await(ctx context.Context, wait time.Duration, from *identity.Spe
 	}
 	m, err := full.AwaitAnswer(waiting, d.App, d.w, d.bus, m)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = nil // the question stays open, which is said
+		err = nil // the question stays open, and sayAsked says so
 	}
 	if err == nil && m.Answer != nil {
 		err = d.takeAnswer(ctx, from, m)
@@ -101,7 +101,7 @@ func (d *deal) takeAnswer(ctx context.Context, from *identity.Speaker, m *escala
 	return full.TakeAnswer(ctx, office, mail.Reader{Instance: from.Instance, Session: from.Session}, m)
 }
 
-// sayAsked prints the answer alone, so that a script can use it; of a question that is still open, how it is answered.
+// sayAsked prints only the answer, so that a script can use it. If the question is still open, it prints its id.
 func (d *deal) sayAsked(m *escalation.Escalation, noWait bool) error {
 	asked := agreement.AskedOf(m, time.Now())
 	open := m.State(time.Now()) == escalation.Open
@@ -122,7 +122,7 @@ func (d *deal) sayAsked(m *escalation.Escalation, noWait bool) error {
 	return nil
 }
 
-// runAnswer is escalation answer, for the one question that is open or the one that is named.
+// runAnswer is like runEscalationAnswer, but needs no id if only one question is open.
 func runAnswer(ctx context.Context, d *deal, opt *answerOptions) error {
 	if d.Arg(1) != "" {
 		return runEscalationAnswer(ctx, d, opt)

@@ -78,7 +78,7 @@ func (d *deal) attest(ctx context.Context, opt *attestOptions) (*agreement.Compr
 	return t, nil
 }
 
-// dossierHash is that of what was understood: a hash, a file, or the present dossier of the negotiation.
+// dossierHash returns the hash of the dossier that was understood: arg is a hash, a file, or "" for the present one of the negotiation.
 func (d *deal) dossierHash(ctx context.Context, arg string) (string, error) {
 	switch {
 	case declaration.IsHash(arg):
@@ -102,7 +102,7 @@ func (d *deal) dossierHash(ctx context.Context, arg string) (string, error) {
 	return v.DossierHash, nil
 }
 
-// sendAttested prints the attestation as a message, and delivers it where that was asked for.
+// sendAttested prints the attestation as a message, and delivers it to an agent if one is given.
 func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to address.Instance) error {
 	raw, err := t.Message(d.now)
 	if err != nil {
@@ -197,7 +197,7 @@ func runComprehensionVerify(ctx context.Context, c *kit.Call, opt *attestedOptio
 	}
 	switch {
 	case !ok && c.JSON:
-		return &kit.Fault{Code: kit.ExitState} // it is said
+		return &kit.Fault{Code: kit.ExitState} // the result says so
 	case !ok:
 		return kit.BadState("", "the subject did not sign this attestation with that key")
 	case !c.JSON:
@@ -206,7 +206,7 @@ func runComprehensionVerify(ctx context.Context, c *kit.Call, opt *attestedOptio
 	return nil
 }
 
-// An attested says whether an attestation is valid. The other members are absent where it is not.
+// An attested says whether an attestation is valid. The other members are absent if it is not.
 type attested struct {
 	OK      bool   `json:"ok"`
 	Kind    string `json:"kind,omitempty"` // comprehension-attestation
@@ -214,7 +214,7 @@ type attested struct {
 	Dossier string `json:"dossierHash,omitempty"`
 }
 
-// signaturesOf are the signatures of an entry or message.
+// signaturesOf returns the signatures of an entry or message.
 func signaturesOf(raw []byte) []signature.Object {
 	v, _ := canonjson.Get(raw, "signatures")
 	var all []signature.Object

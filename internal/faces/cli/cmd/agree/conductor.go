@@ -19,7 +19,7 @@ import (
 // A seatOptions is the flag of verbs about the conductor of a workspace.
 type seatOptions struct{ Workspace string }
 
-// workspace is the one that --workspace names, else the one here.
+// workspace returns the workspace that --workspace or the argument names, else the one of this folder.
 func workspace(c *kit.Call, opt *seatOptions) (conductor.Where, error) {
 	given := opt.Workspace
 	word := given == "" && c.Under == kit.Tutti && c.Verb.MaxArgs > 0
@@ -34,7 +34,7 @@ func workspace(c *kit.Call, opt *seatOptions) (conductor.Where, error) {
 		return w, err
 	}
 	if _, gone := os.Stat(w.Path); gone != nil {
-		if word && !strings.ContainsRune(given, filepath.Separator) { // rather a verb that is none than a folder that was
+		if word && !strings.ContainsRune(given, filepath.Separator) { // more likely a mistyped verb than a removed folder
 			return w, kit.UsageHint(otherSeat(c, given), "%s: there is no folder %s here", c.Verb.Name, kit.Clean(given))
 		}
 		c.Warn("there is no folder %s now", kit.Clean(w.Path))
@@ -44,7 +44,7 @@ func workspace(c *kit.Call, opt *seatOptions) (conductor.Where, error) {
 
 const aWorkspace = "a workspace is a folder, or an id that begins with ws:"
 
-// otherSeat says what may be meant by a word that is no folder: verbs that are spelled like it, or end with it.
+// otherSeat returns a hint for a word that does not name a folder: verbs with a similar spelling, or whose name it ends with.
 func otherSeat(c *kit.Call, word string) string {
 	if c.Verb.Name != "conductor" {
 		return aWorkspace
@@ -62,7 +62,6 @@ func otherSeat(c *kit.Call, word string) string {
 	return aWorkspace + "; the verbs are " + strings.Join(words, ", ")
 }
 
-// runConductor says who conducts a workspace.
 func runConductor(ctx context.Context, c *kit.Call, opt *seatOptions) error {
 	where, err := workspace(c, opt)
 	if err != nil {
@@ -130,7 +129,7 @@ func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) 
 	}
 }
 
-// HowConducts says by what, and since when.
+// HowConducts returns whether the conductor has the role by a claim, and since when.
 func HowConducts(r *conductor.Resolution) string {
 	claim := r.Claim
 	if claim == nil {

@@ -33,7 +33,7 @@ func runConductorRelease(ctx context.Context, c *kit.Call, opt *claimOptions) er
 	return sit(ctx, c, opt, (*conductor.Service).Release)
 }
 
-// sit takes or gives up the seat and says who conducts then.
+// sit claims or releases the conductor role, and shows who conducts then.
 func sit(ctx context.Context, c *kit.Call, opt *claimOptions, do func(*conductor.Service, context.Context, conductor.Request, time.Time) (*conductor.Resolution, error)) error {
 	where, err := workspace(c, &opt.seatOptions)
 	if err != nil {
@@ -75,7 +75,7 @@ func sit(ctx context.Context, c *kit.Call, opt *claimOptions, do func(*conductor
 func conductorFault(c *kit.Call, err error) error {
 	code := kit.ExitState
 	if c.Under == kit.H2A {
-		code = kit.ExitUsage // the only one that its users know here
+		code = kit.ExitUsage // the only status that its users know here
 	}
 	if none, ok := errors.AsType[*conductor.NotLiveError](err); ok {
 		return &kit.Fault{Code: code, Err: none, Next: none.Hint()}
@@ -92,7 +92,7 @@ func conductorFault(c *kit.Call, err error) error {
 	return c.RegistryFault(err)
 }
 
-// inOwnName is in whose name something is written that concerns others: who speaks here, or whom --instance names, if its key is here.
+// inOwnName returns the agent that writes something that concerns others: the named one, if its key is here, else the one that speaks here.
 func inOwnName(ctx context.Context, c *kit.Call, w *app.World, instance string) (address.Instance, error) {
 	who, err := c.Actor(ctx, w, instance)
 	if err == nil && c.Under != kit.H2A && instance != "" {
@@ -106,7 +106,7 @@ type checkOptions struct {
 	IdleMS string
 }
 
-// advice asks who conducts and what is known of the work.
+// advice checks who conducts and which work is stalled.
 func advice(ctx context.Context, c *kit.Call, w *app.World, opt *checkOptions) (*conductor.Check, error) {
 	idle, err := conductor.Idle(opt.IdleMS)
 	if err != nil || c.IsSet(&opt.IdleMS) && opt.IdleMS == "" {
@@ -127,7 +127,7 @@ func advice(ctx context.Context, c *kit.Call, w *app.World, opt *checkOptions) (
 		id = r.Workspace
 	}
 	act, err := activity(ctx, id, idle)
-	if err != nil && (c.Verbose || !c.JSON && r.Conductor == "") { // else it makes no difference
+	if err != nil && (c.Verbose || !c.JSON && r.Conductor == "") { // otherwise the advice is the same
 		c.Remark("%s", kit.Clean(err.Error()))
 	}
 	if ctx.Err() != nil {
@@ -136,7 +136,7 @@ func advice(ctx context.Context, c *kit.Call, w *app.World, opt *checkOptions) (
 	return conductor.Advise(id, r, act), nil
 }
 
-// activity is what is known of the work in a workspace, nil where nothing is.
+// activity returns the open work of a workspace, nil if it is unknown.
 func activity(ctx context.Context, id string, idle float64) (*conductor.Activity, error) {
 	raw, err := tracker.Program{}.Activity(ctx, id, conductor.IdleText(idle))
 	if err != nil {

@@ -91,7 +91,7 @@ func onDecision(run func(context.Context, *deal, *agreement.View) error) *kit.Op
 	})
 }
 
-// A postures says how the agents of a negotiation stand towards conflicts of interest.
+// A postures lists the conflicts of interest in a negotiation.
 type postures struct {
 	ID       string                    `json:"negotiationId"`
 	Postures []declaration.PostureView `json:"postures"`
@@ -123,7 +123,7 @@ func runConflictPosture(ctx context.Context, d *deal, v *agreement.View) error {
 	return nil
 }
 
-// postureWord is a posture for people: what it is called, and why.
+// postureWord formats a posture for people: its name, and why.
 func postureWord(c *kit.Call, p declaration.Posture) string {
 	means, code := map[string]string{
 		declaration.NoConflict: "no interest declared", declaration.Watched: "an interest, no conflict", declaration.Conflict: "a conflict of interest",
@@ -183,7 +183,7 @@ func runEscalate(ctx context.Context, c *kit.Call, opt *escalateOptions) error {
 	return d.said(ctx, e, "escalated: "+e.ID+told)
 }
 
-// tellMatter puts a matter before whom it is for, and says who that is. It stands in the journal already: what fails is only said.
+// tellMatter sends mail about an escalation, and names the recipients. The escalation is in the journal already, so a failure is only a warning.
 func (d *deal) tellMatter(ctx context.Context, by address.Instance, id string) string {
 	from, err := d.w.Identity.Speak(ctx, kit.FactsOf(d.App), identity.Ask{As: string(by), Peek: true}, d.now)
 	if err != nil {
@@ -288,7 +288,7 @@ func biasOf(presenter string, v *agreement.View) presenterBias {
 	return b
 }
 
-// reasonWords says what a reason means by which somebody stands high in a dossier.
+// reasonWords explains a reason for which an agent ranks high in a dossier.
 func reasonWords(reason string) string {
 	switch reason {
 	case "conflit-declarable":
@@ -318,7 +318,7 @@ func (d *deal) dossier(ctx context.Context, v *agreement.View) {
 	d.nextAttest(ctx, v)
 }
 
-// nextAttest names who has not attested the present dossier and may.
+// nextAttest names an agent that has not attested the present dossier and may do so.
 func (d *deal) nextAttest(ctx context.Context, v *agreement.View) {
 	for _, s := range v.Confidence.Missing {
 		r, err := d.w.Registry.Registered(ctx, address.Instance(s))

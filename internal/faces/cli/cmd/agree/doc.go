@@ -1,3 +1,3 @@
-// Package agree has the verbs by which agents and people agree: negotiations, declarations, decisions of a person, conductors, blockages
-// and leases on files.
+// Package agree has the verbs by which agents and people agree: negotiations, declarations, escalations, the conductor role, blockers
+// and file reservations.
 package agree

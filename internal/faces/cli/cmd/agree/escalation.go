@@ -99,7 +99,7 @@ func runEscalations(ctx context.Context, d *deal, opt *escalationsOptions) error
 	return nil
 }
 
-// runEscalationShow shows one matter, with its options in neutral order.
+// runEscalationShow shows one escalation, with its options in neutral order.
 func runEscalationShow(ctx context.Context, d *deal, opt *decisionOptions) error {
 	m, err := d.matter(ctx, opt.Negotiation)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *deal) matter(ctx context.Context, nego string) (*escalation.Escalation,
 	return m, err
 }
 
-// sayMatter prints a matter. What others have written is cut to what a screen takes unless all of it is wanted.
+// sayMatter prints an escalation. Unless whole is set, it shortens long texts of other agents.
 func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 	state := m.State(d.now)
 	word := d.Paint(kit.Yellow, string(state))
@@ -188,13 +188,13 @@ func (d *deal) sayMatter(m *escalation.Escalation, whole bool) {
 	}
 }
 
-// doubtLine says who has answered under a key of which nothing is known here.
+// doubtLine says who answered under a key that is unknown here.
 func doubtLine(m *escalation.Escalation) string {
 	return kit.Name(m.Doubt) + " answered under the key " + m.DoubtKey.Short() + ", which you have not confirmed as theirs, so it does not count; to confirm it: tutti keys trust " +
 		kit.Clean(app.QuoteArg(string(m.Doubt))) + ", with --public-key if it shows another key"
 }
 
-// answerLine is what to type to answer a matter.
+// answerLine returns the command that answers an escalation.
 func answerLine(m *escalation.Escalation) string {
 	line := "tutti escalation answer " + kit.Clean(app.QuoteArg(m.ID))
 	if m.Channel != "alert" || len(m.Options) > 0 {
@@ -293,7 +293,8 @@ type settled struct {
 	Settled []escalation.View `json:"settled"`
 }
 
-// announce shows a notice that the user has answered: a process that passes for the user does not answer unseen. Many machines have no desktop.
+// announce shows a desktop notice that the user has answered, so that a process cannot answer for the user unseen. Many machines have no
+// desktop.
 func (d *deal) announce(ctx context.Context, m *escalation.Escalation) {
 	if m.Answer == nil {
 		return
@@ -302,7 +303,7 @@ func (d *deal) announce(ctx context.Context, m *escalation.Escalation) {
 		kit.Clean(m.About()+": "+m.Answer.Text)+"\nIf this was not you: tutti halt")
 }
 
-// isRule tells whether a refusal is one of the rules of negotiations, or trouble with the disk.
+// isRule reports whether a rule of negotiations refuses, rather than that a file could not be read or written.
 func isRule(err error) bool {
 	var refused *negotiation.RefusedError
 	return errors.As(err, &refused) || errors.Is(err, negotiation.ErrTerms) || errors.Is(err, negotiation.ErrNotFound)

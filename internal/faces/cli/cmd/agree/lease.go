@@ -19,7 +19,7 @@ import (
 	"tutti/internal/platform/truepath"
 )
 
-// A leaseWork is what the verbs that change leases work on.
+// A leaseWork is what verbs need that change file reservations.
 type leaseWork struct {
 	*app.World
 	*reservation.Reservations
@@ -46,7 +46,7 @@ func leases(ctx context.Context, c *kit.Call, instance string) (*leaseWork, erro
 	return d, nil
 }
 
-// holder is in whose name leases are taken and released.
+// holder returns the agent that takes and releases reservations.
 func holder(ctx context.Context, c *kit.Call, w *app.World, instance string) (*identity.Speaker, error) {
 	i, err := inOwnName(ctx, c, w, instance)
 	if err != nil {
@@ -59,7 +59,8 @@ func holder(ctx context.Context, c *kit.Call, w *app.World, instance string) (*i
 	return &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: identity.DefaultScope}, nil
 }
 
-// sweep takes away what has ended, and tells. That is in the name of an agent, so not as long as it waits for its user after a halt.
+// sweep removes reservations that have ended, and sends mail about them. It acts for an agent, so it does nothing while that agent waits
+// for its user after a halt.
 func (d *leaseWork) sweep(ctx context.Context, c *kit.Call) {
 	on, err := d.office.Engaged(ctx, d.who.Instance)
 	if err == nil && on {
@@ -70,7 +71,7 @@ func (d *leaseWork) sweep(ctx context.Context, c *kit.Call) {
 	}
 }
 
-// files are the paths that were given, each as the one that its file has.
+// files returns the paths of the arguments, each with its links resolved.
 func files(c *kit.Call) []string {
 	here := c.App.Workplace().Path
 	var all []string
@@ -131,7 +132,7 @@ func suffix(l *reservation.Lease) string {
 	return ""
 }
 
-// leaseFault gives what is refused its exit status.
+// leaseFault gives a refusal its exit status.
 func leaseFault(err error) error {
 	if held, ok := errors.AsType[*reservation.HeldError](err); ok {
 		return &kit.Fault{Code: kit.ExitState, Err: held, Next: held.Hint()}
@@ -151,7 +152,7 @@ func leaseFault(err error) error {
 	return err
 }
 
-// listLeases shows the leases that stand: those on the paths, all without any.
+// listLeases shows the reservations in force that concern the paths, or all if there are no paths.
 func listLeases(ctx context.Context, c *kit.Call, d *reservation.Reservations, paths []string, now time.Time) error {
 	all, err := d.Standing(ctx, now)
 	if err != nil {

@@ -53,7 +53,7 @@ type idOption struct{ ID string }
 
 func (o *idOption) negotiation() *string { return &o.ID }
 
-// An argumentOption is that of verbs that h2a does not have: the negotiation is always the first argument.
+// An argumentOption is for verbs that h2a does not have: the negotiation is always the first argument.
 type argumentOption struct{}
 
 func (*argumentOption) negotiation() *string { return nil }
@@ -73,7 +73,7 @@ func onDeal[T any, P interface {
 	})
 }
 
-// dealOf is deal where the id is known or comes later ("").
+// dealOf is like openDeal, for a negotiation whose id is known, or not yet ("").
 func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
 	if err := address.Check(id); id != "" && err != nil {
 		return nil, kit.Usagef("the id of the negotiation: %s", kit.Clean(err.Error()))
@@ -93,7 +93,7 @@ func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
 	}
 	if d.w != nil {
 		if d.bus = full.Agreements(d.w); c.Under == kit.H2A {
-			d.bus.Pins, d.bus.Seen, d.bus.AnySubject = nil, nil, true // the registry decides there whose a key is, as specified
+			d.bus.Pins, d.bus.Seen, d.bus.AnySubject = nil, nil, true // there the registry decides whose key it is, as specified
 		}
 	}
 	return d, nil
@@ -181,12 +181,12 @@ func (d *deal) sealKey(ctx context.Context, who address.Instance, must bool) (*s
 	}
 	keys, err := d.w.Registry.Keys(ctx, who)
 	if err != nil || !slices.Contains(keys.Active, key.Public()) {
-		return nil, err // it would count for nothing, and whose entries have a seal is refused without one
+		return nil, err // a seal by it would not count, and an agent that seals its entries is refused without one
 	}
 	return key, nil
 }
 
-// keyArgument is keyFile with exit status 3 for what cannot be read.
+// keyArgument is like KeyFile, with exit status 3 if the file cannot be read.
 func keyArgument(c *kit.Call, path string) (*signature.Private, error) {
 	key, err := c.KeyFile(path)
 	var f *kit.Fault
@@ -196,7 +196,7 @@ func keyArgument(c *kit.Call, path string) (*signature.Private, error) {
 	return key, err
 }
 
-// document reads an argument that holds JSON. Under tutti a word that is no JSON object is a file.
+// document reads an argument that holds JSON. Under tutti an argument that is not a JSON object names a file.
 func document(ctx context.Context, c *kit.Call, arg, what string) ([]byte, error) {
 	if c.Under != kit.H2A && arg != "-" && !strings.HasPrefix(arg, "@") && !strings.HasPrefix(strings.TrimSpace(arg), "{") {
 		arg = "@" + arg
@@ -220,7 +220,7 @@ func whyNoJSON(raw []byte) string {
 	return "it cannot be read"
 }
 
-// artifact reads the artifact that the second argument names, or the flag under h2a, and returns it with its hash. A hash stands for itself.
+// artifact reads the artifact that the second argument names, or the flag under h2a. It returns it with its hash; of a hash, only that.
 func (d *deal) artifact(ctx context.Context, flag *string) (raw []byte, hash string, err error) {
 	arg := d.Arg(1)
 	if d.Under == kit.H2A {
@@ -241,10 +241,10 @@ func (d *deal) artifact(ctx context.Context, flag *string) (raw []byte, hash str
 	return raw, hash, err
 }
 
-// stateWords are those of refusals that existing programs report with exit status 2.
+// stateWords occur in the refusals that existing programs report with exit status 2.
 var stateWords = []string{"no offer/counter event matches", "is not registered", "was revoked", "fails verification", "not active", "may not attest"}
 
-// dealFault gives what the rules of negotiations refuse its exit status, and the line to type.
+// dealFault gives a refusal by the rules of negotiations its exit status and its hint.
 func dealFault(c *kit.Call, err error) error {
 	if err == nil {
 		return nil
@@ -294,7 +294,7 @@ func dealFault(c *kit.Call, err error) error {
 	return f
 }
 
-// withFile is a command with the file that was named instead of the word FILE.
+// withFile puts the file of the second argument in place of the word FILE in a command.
 func withFile(c *kit.Call, command string) string {
 	if file := c.Arg(1); file != "" && file != "-" && !strings.HasPrefix(strings.TrimSpace(file), "{") {
 		return strings.Replace(command, " FILE ", " "+app.QuoteArg(file)+" ", 1)
@@ -302,7 +302,7 @@ func withFile(c *kit.Call, command string) string {
 	return command
 }
 
-// steps are the next commands for people.
+// steps returns the next commands, for people.
 func steps(all []negotiation.Step) []string {
 	var out []string
 	for _, s := range all {
@@ -315,10 +315,9 @@ func steps(all []negotiation.Step) []string {
 	return out
 }
 
-// maxSteps is how many next commands are shown: one for each who has not signed can be many.
+// maxSteps is how many next commands are shown: there can be one for each agent that has not signed.
 const maxSteps = 3
 
-// next shows what to type next.
 func (d *deal) next(all []negotiation.Step) {
 	lines := steps(all)
 	for n, s := range lines {
@@ -334,7 +333,7 @@ func (d *deal) next(all []negotiation.Step) {
 	}
 }
 
-// said prints what came of an act: the entry for programs, a line and the next command for people.
+// said prints the result of an act: the entry for programs, a line and the next command for people.
 func (d *deal) said(ctx context.Context, e *journal.Entry, what string) error {
 	if d.JSON {
 		d.EmitSigned(e.Raw)
@@ -343,14 +342,14 @@ func (d *deal) said(ctx context.Context, e *journal.Entry, what string) error {
 	d.Line(kit.Clean(what) + " (entry " + strconv.Itoa(e.Sequence) + " of " + kit.Clean(d.id) + ")")
 	s, err := d.bus.Negotiations().Status(ctx, d.id, time.Now())
 	if err != nil {
-		return nil // it is done; how things stand is beside the point
+		return nil // the act is done; the state is extra
 	}
 	d.Line("state: " + stateWord(d.Call, s.State))
 	d.next(s.Next)
 	return nil
 }
 
-// stateWord is a state in its colour.
+// stateWord returns a state in its colour.
 func stateWord(c *kit.Call, s negotiation.State) string {
 	switch {
 	case s == negotiation.Stabilized:
@@ -361,7 +360,7 @@ func stateWord(c *kit.Call, s negotiation.State) string {
 	return c.Paint(kit.Bold, kit.Clean(string(s)))
 }
 
-// shortHash is a hash as people compare it.
+// shortHash returns as much of a hash as people compare.
 func shortHash(hash string) string {
 	const digits = 12
 	if declaration.IsHash(hash) {

@@ -80,7 +80,7 @@ func runNegotiateOffer(ctx context.Context, c *kit.Call, opt *offerOptions) erro
 	return d.said(ctx, e, word+hash)
 }
 
-// tellOfferer tells the agent that made the offer what was answered to it. Under h2a it finds that in the journal, as specified.
+// tellOfferer sends the agent that made the offer mail about the answer. Under h2a it finds the answer in the journal, as specified.
 func (d *deal) tellOfferer(ctx context.Context, by address.Instance, e *journal.Entry) {
 	if d.Under == kit.H2A {
 		return
@@ -97,7 +97,7 @@ func (d *deal) tellOfferer(ctx context.Context, by address.Instance, e *journal.
 	}
 }
 
-// tellOffer tells those by mail whose signature an offer waits for. Under h2a they find it in the journal, as specified.
+// tellOffer sends mail to the agents whose signature an offer waits for. Under h2a they find it in the journal, as specified.
 func (d *deal) tellOffer(ctx context.Context, by address.Instance) error {
 	if d.Under == kit.H2A {
 		return nil
@@ -157,7 +157,7 @@ func runNegotiateSign(ctx context.Context, c *kit.Call, opt *signOptions) error 
 	return d.said(ctx, e, "signed "+textOf(e.Body, "artifactHash"))
 }
 
-// textOf is a member that is a text, "" for any other.
+// textOf returns a member that is a string, "" for any other.
 func textOf(raw []byte, name string) string {
 	v, _ := canonjson.Get(raw, name)
 	s, _ := canonjson.String(v)
@@ -194,7 +194,7 @@ func (d *deal) move(ctx context.Context, to negotiation.State, opt *closeOptions
 	return d.said(ctx, e, string(to))
 }
 
-// emitRecord prints the record with the state as it is told from the journal.
+// emitRecord prints the record, with the state that follows from the journal.
 func (d *deal) emitRecord(ctx context.Context) error {
 	s, err := d.bus.Negotiations().Status(ctx, d.id, d.now)
 	if err != nil {
@@ -259,7 +259,7 @@ func runNegotiateStatus(ctx context.Context, c *kit.Call, opt *statusOptions) er
 	return nil
 }
 
-// moveAsAnybody is move for the older program, which does not say who moves.
+// moveAsAnybody is move for the older program, which does not name the agent that moves.
 func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State, opt *closeOptions) error {
 	if opt.Instance != "" {
 		return d.move(ctx, to, opt)
@@ -278,7 +278,7 @@ func (d *deal) moveAsAnybody(ctx context.Context, to negotiation.State, opt *clo
 	return d.emitRecord(ctx)
 }
 
-// declaredAt is the time of --at, now when none was given.
+// declaredAt parses the time of --at; "" means now.
 func (d *deal) declaredAt(s string) (string, time.Time, error) {
 	if s == "" {
 		return envelope.Stamp(d.now), d.now, nil

@@ -33,9 +33,9 @@ func runNegotiateDiff(ctx context.Context, d *deal, opt *diffOptions) error {
 }
 
 const (
-	diffColumns = 80 // where there is no terminal to ask
+	diffColumns = 80 // without a terminal
 	diffGap     = " │ "
-	// maxDiffLines is how many lines one value takes at most; --json shows all of it.
+	// maxDiffLines is the most lines that one value takes; --json shows all of it.
 	maxDiffLines = 12
 )
 
@@ -65,10 +65,10 @@ func comparison(c *kit.Call, x *negotiation.Comparison) {
 	}
 }
 
-// diffLeast is the least width of a column that can be read.
+// diffLeast is the least width of a readable column.
 const diffLeast = 20
 
-// valueText is a JSON value in one line.
+// valueText returns a JSON value in one line.
 func valueText(raw []byte) string {
 	if raw == nil {
 		return "(none)"
@@ -102,7 +102,7 @@ func at(lines []string, n int) string {
 	return ""
 }
 
-// chopped breaks a text into lines of a width, and says when there is more than is shown.
+// chopped breaks a text into lines of a width, at most maxDiffLines.
 func chopped(s string, width int) []string {
 	var out []string
 	var line strings.Builder

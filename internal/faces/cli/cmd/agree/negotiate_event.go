@@ -49,7 +49,7 @@ func runNegotiateEvent(ctx context.Context, d *deal, opt *eventOptions) error {
 	return nil
 }
 
-// fillEntry adds what an entry lacks. What it names itself stays.
+// fillEntry adds the members that an entry lacks, and keeps those that it has.
 func (d *deal) fillEntry(ctx context.Context, raw []byte, opt *eventOptions) (negotiation.Act, []byte, error) {
 	var a negotiation.Act
 	tip, err := d.bus.Negotiations().Journal().Catch(ctx, d.id, nil)

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/governance/agreement"
 )
 
-// knowsKey refuses a key under which an answer would not count. The first one that a person uses at a terminal is that person's.
+// knowsKey refuses a key under which an answer would not count. It binds the first key that a person uses at a terminal to that person.
 func (d *deal) knowsKey(ctx context.Context, who address.Instance, key *signature.Private) error {
 	err := d.bus.Knows(ctx, who, key.Public())
 	unknown, is := errors.AsType[*agreement.KeyError](err)
@@ -38,7 +38,7 @@ func (d *deal) knowsKey(ctx context.Context, who address.Instance, key *signatur
 	return err
 }
 
-// keyHint is what to type where the key of a person that lies here does not count.
+// keyHint returns the command to type if the key of a person on this machine does not count.
 func (d *deal) keyHint(ctx context.Context, who address.Instance, key signature.Public) string {
 	keys, err := d.w.Registry.Keys(ctx, who)
 	_, public, ferr := d.w.Ring.Files(who)

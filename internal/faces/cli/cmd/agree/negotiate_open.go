@@ -22,7 +22,7 @@ type openOptions struct {
 
 func runNegotiateOpen(ctx context.Context, c *kit.Call, opt *openOptions) error {
 	itself := func(name string) (string, error) { return name, nil }
-	raw, err := record(ctx, c, opt, itself) // what is wrong with the words is said before the bus is opened
+	raw, err := record(ctx, c, opt, itself) // report wrong arguments before the bus is opened
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func runNegotiateOpen(ctx context.Context, c *kit.Call, opt *openOptions) error 
 	return nil
 }
 
-// warnRoles tells, while nothing is offered yet, of signers whose signature under what it is about would be refused.
+// warnRoles warns of signers whose role does not allow them to sign an artifact of this subject, while nothing is offered yet.
 func (d *deal) warnRoles(ctx context.Context, r *negotiation.Record) {
 	kind := strings.ToUpper(r.Subject)
 	if declaration.Signers(kind) == nil {
@@ -96,8 +96,8 @@ func (d *deal) warnRoles(ctx context.Context, r *negotiation.Record) {
 	d.Remark("hint: %s", kit.Clean(hint))
 }
 
-// party is who is meant by a name in a list of parties: host:label stands for the one agent that is registered under it, since only
-// a whole id can act later.
+// party returns the id of a party: host:label stands for the one agent that is registered under it, because only a whole id can act
+// later.
 func (d *deal) party(ctx context.Context, name string) (string, error) {
 	if strings.Count(name, ":") != 1 {
 		return name, nil
@@ -114,7 +114,7 @@ func (d *deal) party(ctx context.Context, name string) (string, error) {
 	return string(all[0]), nil
 }
 
-// record is that of the negotiation to be opened: as it was given, or made of flags. who tells whom a name in a flag means.
+// record returns the record to open: the given one, or one made from flags. who resolves the names in the flags.
 func record(ctx context.Context, c *kit.Call, opt *openOptions, who func(name string) (string, error)) ([]byte, error) {
 	arg := c.Arg(0)
 	if c.Under == kit.H2A {
@@ -169,7 +169,7 @@ func mapped(names []string, to func(string) (string, error)) ([]string, error) {
 	return out, nil
 }
 
-// commaList are the words between commas.
+// commaList splits a list at its commas.
 func commaList(s string) []string {
 	var out []string
 	for w := range strings.SplitSeq(s, ",") {

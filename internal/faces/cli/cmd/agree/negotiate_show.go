@@ -29,7 +29,7 @@ func runNegotiateShow(ctx context.Context, d *deal, _ *argumentOption) error {
 	return nil
 }
 
-// text shows what was offered, where that is a plain text.
+// text shows the offer if it is a plain text.
 func (d *deal) text(ctx context.Context, s *negotiation.Standing) {
 	if s.Latest() == nil || s.Latest().Kind != "" {
 		return
@@ -39,7 +39,7 @@ func (d *deal) text(ctx context.Context, s *negotiation.Standing) {
 	}
 }
 
-// standing shows where a negotiation stands.
+// standing shows the state of a negotiation.
 func (d *deal) standing(s *negotiation.Standing) {
 	c := d.Call
 	head := c.Paint(kit.Bold, kit.Clean(d.id)) + "  " + stateWord(c, s.State)
@@ -68,7 +68,7 @@ func (d *deal) standing(s *negotiation.Standing) {
 	d.next(s.Next)
 }
 
-// opened says who has fixed the terms.
+// opened says who signed the terms.
 func opened(s *negotiation.Standing) string {
 	switch {
 	case s.Opening == nil && s.Lost:
@@ -86,7 +86,7 @@ func entries(n int) string {
 	return strconv.Itoa(n) + " entries"
 }
 
-// signersWords say whose signatures make an agreement.
+// signersWords says whose signatures make an agreement.
 func signersWords(r *negotiation.Record) string {
 	if r.Quorum == nil {
 		return kit.NameList(r.RequiredSigners, " ")
@@ -98,7 +98,7 @@ func signersWords(r *negotiation.Record) string {
 	return words
 }
 
-// maxOffersShown is how many offers are shown: the latest ones, which are in question.
+// maxOffersShown is how many of the latest offers are shown.
 const maxOffersShown = 5
 
 func (d *deal) offers(s *negotiation.Standing) {
@@ -126,7 +126,7 @@ func (d *deal) offers(s *negotiation.Standing) {
 	d.Rows(rows)
 }
 
-// since is how long ago a time of an entry is, for the end of a line.
+// since returns how long ago an entry was made, for the end of a line.
 func (d *deal) since(at string) string {
 	t, ok := envelope.ParseTime(at)
 	if !ok {
@@ -138,7 +138,7 @@ func (d *deal) since(at string) string {
 	return ", " + kit.Ago(d.now.Sub(t))
 }
 
-// signatures shows who has signed, who has not, who has refused, and what does not count.
+// signatures shows who has signed, who has not, who has refused, and which entries do not count.
 func (d *deal) signatures(s *negotiation.Standing) {
 	var rows [][]string
 	for _, o := range s.Signed {
@@ -200,7 +200,7 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 			c.Warn("%s: %s", kit.Clean(id), kit.Clean(s.Note))
 		}
 		if c.Under == kit.Tutti && s.Record != nil && s.Record.AreQuestions() {
-			continue // nothing is agreed there: tutti escalation list shows the questions
+			continue // not an agreement: tutti escalation list shows the questions
 		}
 		row, about := s.Row(id), ""
 		if s.Record != nil {
@@ -227,7 +227,7 @@ func runNegotiateJournal(ctx context.Context, d *deal, _ *idOption) error {
 		return nil
 	}
 	j := d.bus.Negotiations().Journal()
-	tip, err := j.Catch(ctx, d.id, nil) // so that nothing is printed of one that is broken
+	tip, err := j.Catch(ctx, d.id, nil) // so that no entry of a broken journal is printed
 	if err != nil {
 		if f, ok := errors.AsType[*journal.Fault](err); ok && !d.JSON {
 			return d.untilFault(ctx, j, f)
@@ -259,7 +259,7 @@ func (d *deal) untilFault(ctx context.Context, j *journal.Journal, f *journal.Fa
 	var rows [][]string
 	for e, err := range j.Read(ctx, d.id) {
 		if err != nil {
-			break // it is f, or what has happened to the journal since: then what stands here is still true
+			break // it is f, or the journal broke since; the entries before it are valid
 		}
 		what := e.Type
 		if kind := textOf(e.Body, "kind"); kind != "" && kind != what {

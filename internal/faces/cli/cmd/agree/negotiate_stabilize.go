@@ -59,7 +59,7 @@ func runNegotiateStabilize(ctx context.Context, d *deal, opt *stabilizeOptions) 
 	return nil
 }
 
-// unstable says why nothing was stabilised, and what is missing.
+// unstable returns why nothing was stabilised, and what is missing.
 func (d *deal) unstable(ctx context.Context, err error) error {
 	f := dealFault(d.Call, err)
 	if !errors.Is(err, negotiation.ErrQuorum) || d.Under == kit.H2A {

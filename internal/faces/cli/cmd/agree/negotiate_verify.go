@@ -24,7 +24,7 @@ func runNegotiateVerify(ctx context.Context, d *deal, _ *argumentOption) error {
 		if v.OK() {
 			return nil
 		}
-		return &kit.Fault{Code: kit.ExitState} // it is said
+		return &kit.Fault{Code: kit.ExitState} // the result says so
 	}
 	d.verdict(v, first)
 	if v.OK() {
@@ -33,7 +33,7 @@ func runNegotiateVerify(ctx context.Context, d *deal, _ *argumentOption) error {
 	return kit.BadState("tutti negotiate journal "+app.QuoteArg(d.id)+"   # prints the entries", "%s", d.broken(v, first))
 }
 
-// broken says in one sentence that a negotiation does not hold.
+// broken says in one sentence what is invalid in a negotiation.
 func (d *deal) broken(v *negotiation.Verdict, first *negotiation.Bad) string {
 	switch {
 	case first != nil && v.Report.Broken:

@@ -75,7 +75,7 @@ func runNegotiatePropose(ctx context.Context, c *kit.Call, opt *proposeOptions) 
 	return nil
 }
 
-// runNegotiateAccept accepts and signs an offer, and stabilises the agreement when that was the last signature.
+// runNegotiateAccept accepts and signs an offer, and stabilises the agreement if that was the last signature.
 func runNegotiateAccept(ctx context.Context, d *deal, opt *actOptions) error {
 	_, hash, err := d.artifact(ctx, nil)
 	if err != nil {

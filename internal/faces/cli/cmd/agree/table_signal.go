@@ -10,7 +10,7 @@ import (
 	"tutti/internal/governance/escalation"
 )
 
-// SignalVerbs are those by which agents call for help.
+// SignalVerbs are the verbs by which agents ask for help.
 var SignalVerbs = []kit.Verb{
 	{
 		Name: "ask", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, Bus: true, Waits: true, MinArgs: 1, MaxArgs: 1, Opts: onMatters(app.Writing, runAsk),

@@ -1,2 +1,2 @@
-// Package govern has the verbs on organisations: manifests, profiles, models, subagents, and identities that are no person's.
+// Package govern has the verbs for organisations: manifests, profiles, models, subagents, and non-human identities.
 package govern

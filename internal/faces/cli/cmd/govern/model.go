@@ -14,7 +14,7 @@ import (
 	"tutti/internal/governance/profile"
 )
 
-// modelRows are the things that can be shown, with a word on each.
+// modelRows returns the topics of model show, with a word on each.
 func modelRows() [][2]string {
 	rows := [][2]string{
 		{"grid", "the ten questions"},
@@ -146,7 +146,7 @@ func runModelCheck(_ context.Context, c *kit.Call, opt *checkOptions) error {
 	return nil
 }
 
-// proposal reads the file that was named.
+// proposal reads a file; "-" is standard input.
 func proposal(c *kit.Call, name string) ([]byte, error) {
 	arg := name
 	if name != "-" {
@@ -195,7 +195,7 @@ func showChecked(c *kit.Call, r *model.Result) {
 	c.Facts(rows)
 }
 
-// profileFault makes exit status 1 of a profile that there is none of, and of what is no proposal.
+// profileFault gives an unknown profile and an invalid proposal exit status 1.
 func profileFault(err error) error {
 	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
 }

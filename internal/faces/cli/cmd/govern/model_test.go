@@ -9,7 +9,7 @@ import (
 	"tutti/internal/governance/profile"
 )
 
-// TestModelWords holds the words of completion, which package kit has without what they stand for, to be the real ones.
+// TestModelWords checks that the words that package kit offers for completion are the topics of model show.
 func TestModelWords(t *testing.T) {
 	t.Parallel()
 	if !slices.Equal(kit.ProfileWords, profile.IDs) {

@@ -36,7 +36,7 @@ func longLived(c *kit.Call, opt *longLivedOptions) (int, error) {
 	return n, nil
 }
 
-// posture reads all identities. Where there is no bus there are none.
+// posture reads all identities. Without a bus there are none.
 func posture(ctx context.Context, c *kit.Call, opt *longLivedOptions) (*nhi.Snapshot, int, error) {
 	days, err := longLived(c, opt)
 	if err != nil {
@@ -63,7 +63,7 @@ func snapshot(ctx context.Context, c *kit.Call, w *app.World) (*nhi.Snapshot, er
 	return s, nil
 }
 
-// runNHIReport says what is wrong with the identities of the bus.
+// runNHIReport reports problems with the identities of the bus.
 func runNHIReport(ctx context.Context, c *kit.Call, opt *longLivedOptions) error {
 	s, days, err := posture(ctx, c, opt)
 	if err != nil {
@@ -225,7 +225,7 @@ func runNHIOffboard(ctx context.Context, c *kit.Call, opt *offboardOptions) erro
 	switch by, err := c.Peek(ctx, w, ""); {
 	case err == nil:
 		l.By = by.Instance
-	case kit.NotOwn(err): // who cannot be told is not on record
+	case kit.NotOwn(err): // an unknown caller is not recorded
 		return err
 	}
 	if bus.IsPerson(l.Instance) {

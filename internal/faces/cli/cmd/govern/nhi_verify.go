@@ -20,7 +20,7 @@ type verified struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// runNHIVerify tells whether an attestation is the report that an agent has signed.
+// runNHIVerify verifies the signature of an attestation.
 func runNHIVerify(ctx context.Context, c *kit.Call) error {
 	raw, err := kit.Within(ctx, func() ([]byte, error) {
 		if c.Arg(0) == "-" {

@@ -61,7 +61,7 @@ func manifestText(c *kit.Call, path string) ([]byte, error) {
 	return text, nil
 }
 
-// refusedManifest says why a text is no manifest, or why a manifest is no organisation, and returns exit status 1.
+// refusedManifest prints why a manifest is invalid, and returns exit status 1.
 func refusedManifest(c *kit.Call, err error) error {
 	var no *org.Refused
 	if !errors.As(err, &no) {
@@ -69,7 +69,7 @@ func refusedManifest(c *kit.Call, err error) error {
 	}
 	if c.JSON {
 		c.Result(verdictOf(no.Problems))
-		return &kit.Fault{Code: kit.ExitUsage} // it is said
+		return &kit.Fault{Code: kit.ExitUsage} // the result says so
 	}
 	for _, p := range no.Problems {
 		c.Line("  " + kit.Clean(explained(p)))
@@ -77,7 +77,7 @@ func refusedManifest(c *kit.Call, err error) error {
 	return kit.Refuse("mend it, and look again: tutti org validate", "the manifest is refused for %s", kit.Plural(len(no.Problems), "reason"))
 }
 
-// explained is a problem for people: what a code means stands behind it.
+// explained returns a problem with the meaning of its code.
 func explained(problem string) string {
 	if means := org.Explain(problem); means != problem {
 		return problem + ": " + means
@@ -108,7 +108,7 @@ func verdictOf(problems []string) orgVerdict {
 	return orgVerdict{len(problems) == 0, render.List(problems)}
 }
 
-// sound is manifest for verbs that act on an organisation: one with problems is refused.
+// sound is like manifest, but refuses a manifest that is not a valid organisation.
 func sound(c *kit.Call, opt *manifestOptions) (*org.Org, error) {
 	o, err := manifest(c, opt)
 	if err != nil {
@@ -216,7 +216,7 @@ func runOrgDiff(ctx context.Context, c *kit.Call, opt *manifestOptions) error {
 	return nil
 }
 
-// maxUndeclared is how many who are not declared are named to people: a bus may have many that are no concern of one organisation.
+// maxUndeclared is how many undeclared agents are shown to people: a bus may have many agents outside of one organisation.
 const maxUndeclared = 20
 
 func showOrgDiff(c *kit.Call, d *org.Diff) {
@@ -266,7 +266,7 @@ func grantor(ctx context.Context, c *kit.Call, w *app.World, by string) (string,
 	case kit.NotOwn(err):
 		return "", err
 	}
-	return "", nil // the line then names nobody, as those of existing programs may
+	return "", nil // the grant then names no grantor, which existing programs allow
 }
 
 // orgBus opens the bus for a verb that writes. Under h2a that makes the bus, as the older program does.

@@ -38,12 +38,12 @@ type coach struct {
 	*kit.Call
 	opt *coachOptions
 	o   *org.Org
-	d   *kit.Account // nil: no bus is needed, and none is there
+	d   *kit.Account // nil: there is no bus, and none is needed
 	by  envelope.Actor
 	now time.Time
 }
 
-// newCoach reads what proposing and ratifying have in common. The caller closes the account, if there is one.
+// newCoach reads what proposing and ratifying have in common. The caller closes it.
 func newCoach(ctx context.Context, c *kit.Call, opt *coachOptions, role string) (*coach, error) {
 	if err := c.Requires(&opt.As); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (k *coach) close() {
 	}
 }
 
-// who finds out who it is from.
+// who finds out which agent acts.
 func (k *coach) who(ctx context.Context) error {
 	as := k.opt.As
 	if k.Under == kit.H2A {
@@ -93,7 +93,7 @@ func (k *coach) who(ctx context.Context) error {
 		return nil
 	}
 	if as != "" && k.has(address.Instance(as)) {
-		k.by.Instance = address.Instance(as) // as the manifest spells it, also where it is no address of an agent
+		k.by.Instance = address.Instance(as) // as the manifest spells it, even if it is not the address of an agent
 		return k.InName(ctx, k.d.World, k.by.Instance)
 	}
 	s, err := k.d.Identity.Speak(ctx, kit.FactsOf(k.App), identity.Ask{As: as, Peek: true}, k.now)
@@ -104,7 +104,7 @@ func (k *coach) who(ctx context.Context) error {
 	return nil
 }
 
-// has tells whether somebody is declared in the manifest.
+// has reports whether the manifest declares an agent.
 func (k *coach) has(i address.Instance) bool {
 	return slices.ContainsFunc(k.o.Members, func(m org.Member) bool { return m.Instance == i })
 }
@@ -131,7 +131,7 @@ func runCoachPropose(ctx context.Context, c *kit.Call, opt *coachOptions) error 
 	return k.hand(ctx, raw)
 }
 
-// signOwn signs with the key that lies here, if there is one that may sign now.
+// signOwn signs with the key on this machine, if there is one that may sign now.
 func (k *coach) signOwn(ctx context.Context, raw []byte) ([]byte, error) {
 	key, err := k.d.Ring.Load(k.by.Instance)
 	if errors.Is(err, keyring.ErrNoKey) {
@@ -200,7 +200,7 @@ func (k *coach) key(ctx context.Context, path string) (*signature.Private, error
 	return key, err
 }
 
-// active holds the key against those that the bus has for who ratifies.
+// active checks that the key is active on the bus for the agent that ratifies.
 func (k *coach) active(ctx context.Context, key signature.Public) error {
 	unknown := func() error {
 		k.Warn("%s is not registered here: readers cannot tell whose key it is", kit.Name(k.by.Instance))
@@ -222,7 +222,7 @@ func (k *coach) active(ctx context.Context, key signature.Public) error {
 	return nil
 }
 
-// hand prints the envelope, and delivers it where that was asked for.
+// hand prints the envelope, and with --deliver also delivers it.
 func (k *coach) hand(ctx context.Context, raw []byte) error {
 	k.EmitSigned(raw)
 	if !k.opt.Deliver {
@@ -245,7 +245,7 @@ func (k *coach) hand(ctx context.Context, raw []byte) error {
 			return err
 		}
 		if err != nil {
-			var nobody *mail.RefusedError // who is not there yet is told by the next one that delivers
+			var nobody *mail.RefusedError // the next delivery reaches an agent that is not registered yet
 			if !errors.As(err, &nobody) {
 				refused++
 			}

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/store"
 )
 
-// chosen is the choice of the bus that is meant, and whether there is a bus.
+// chosen returns the profile that the bus has chosen, and whether there is a bus.
 func chosen(ctx context.Context, c *kit.Call) (profile.Choice, bool, error) {
 	s, err := c.Open(app.Reading)
 	var none *app.NoBusError
@@ -28,7 +28,7 @@ func chosen(ctx context.Context, c *kit.Call) (profile.Choice, bool, error) {
 	return choice, true, err
 }
 
-// ChoiceFault is that of a choice on a bus: one of a profile that is not known here is a matter of the bus, not of the command.
+// ChoiceFault gives a bus whose choice of a profile is unknown or damaged exit status 2: the command is right, and the bus is not.
 func ChoiceFault(err error) error {
 	var unknown *profile.UnknownError
 	var damaged *profile.DamagedError
@@ -162,7 +162,7 @@ type profileView struct {
 	Chosen *chosenProfile        `json:"chosen,omitempty"`
 }
 
-// showProfile shows a profile, and the choice of it where it is the one that was chosen.
+// showProfile shows a profile, and who chose it if it is the one of this bus.
 func showProfile(c *kit.Call, p *profile.Profile, choice profile.Choice) {
 	if c.JSON {
 		c.Result(viewOf(p, choice))
@@ -198,7 +198,7 @@ func showProfile(c *kit.Call, p *profile.Profile, choice profile.Choice) {
 	}
 }
 
-// others are the words beside one.
+// others returns a list without one word.
 func others(list []string, but string) string {
 	var rest []string
 	for _, w := range list {

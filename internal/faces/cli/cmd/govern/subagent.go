@@ -30,7 +30,7 @@ type spawned struct {
 	Root   string `json:"root"` // the bus
 }
 
-// A routed is what is said of an envelope that was put into a mailbox of a subagent.
+// A routed is an envelope that was put into a mailbox of a subagent.
 type routed struct {
 	OK      bool   `json:"ok"`
 	ID      string `json:"id"` // of the envelope
@@ -68,7 +68,7 @@ func about(ctx context.Context, c *kit.Call, w *app.World, flag *string) (addres
 	return c.Checked(ctx, w, i)
 }
 
-// subagentFault gives what the rules of subagents refuse its exit status.
+// subagentFault gives a refusal by the rules of subagents its exit status.
 func subagentFault(c *kit.Call, err error) error {
 	rule, ok := errors.AsType[*subagent.RuleError](err)
 	switch {
@@ -217,7 +217,7 @@ func runRoute(ctx context.Context, c *kit.Call, opt *routeOptions) error {
 	return nil
 }
 
-// runSubagentInbox lists what lies in the boxes of the subagents of one agent.
+// runSubagentInbox lists the mail of the subagents of one agent.
 func runSubagentInbox(ctx context.Context, c *kit.Call, opt *parentOptions) error {
 	if opt.Parent == "" {
 		return c.Missing(&opt.Parent)
@@ -248,7 +248,7 @@ func runSubagentInbox(ctx context.Context, c *kit.Call, opt *parentOptions) erro
 
 type auditOptions struct{ ID, Parent string }
 
-// runSubagentAudit shows what became of one subagent, or of all below an agent.
+// runSubagentAudit shows the history of one subagent, or of all below an agent.
 func runSubagentAudit(ctx context.Context, c *kit.Call, opt *auditOptions) error {
 	i := c.Arg(0)
 	if c.Under == kit.H2A {

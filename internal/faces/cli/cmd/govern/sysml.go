@@ -48,7 +48,7 @@ func runSysMLVerify(ctx context.Context, c *kit.Call, opt *sysmlOptions) error {
 		showVerified(c, &r)
 	}
 	if !r.OK {
-		return &kit.Fault{Code: kit.ExitState} // it is said
+		return &kit.Fault{Code: kit.ExitState} // the result says so
 	}
 	return nil
 }
@@ -70,7 +70,7 @@ func verifyingKey(path string) (key signature.Public, err error) {
 	return key, nil
 }
 
-// bearer reads --auth. A token goes only where the user has said, never where an envelope says.
+// bearer reads --auth. A token goes only to the address of --api-base, never to one that an envelope names.
 func bearer(ctx context.Context, c *kit.Call, opt *sysmlOptions) (string, error) {
 	if opt.Auth == "" {
 		return "", nil

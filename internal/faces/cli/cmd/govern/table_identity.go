@@ -7,7 +7,7 @@ import (
 	"tutti/internal/governance/nhi"
 )
 
-// IdentityVerbs are about identities that are no person's.
+// IdentityVerbs are the verbs for non-human identities.
 var IdentityVerbs = []kit.Verb{
 	{
 		Name: "subagent spawn", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Makes, MinArgs: 1, MaxArgs: 1, Bus: true, Opts: kit.WithFlags(runSpawn),
