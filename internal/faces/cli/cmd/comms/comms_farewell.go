@@ -3,23 +3,12 @@ package comms
 import (
 	"context"
 	"errors"
-	"strings"
-	"time"
 
 	"tutti/internal/comms/exchange"
-	"tutti/internal/comms/protocol"
+	"tutti/internal/comms/poll"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
-
-// farewellJSON is one conversation and what became of its message, as farewell prints it with --json.
-type farewellJSON struct {
-	Conversation string `json:"conversation_id"`
-	To           string `json:"to"`
-	Sent         bool   `json:"sent"`
-	Bundle       string `json:"bundle,omitempty"` // under which the message is kept
-	Error        string `json:"error,omitempty"`
-}
 
 type commsFarewellOptions struct {
 	Project string
@@ -40,39 +29,9 @@ func runCommsFarewell(ctx context.Context, c *kit.Call, opt *commsFarewellOption
 	if err != nil {
 		return err
 	}
-	p := &poll{c: c, opt: &commsPollOptions{}, office: o, project: project, now: time.Now()}
-	seen, err := p.survey(ctx)
+	told, worst, err := poll.Pause(ctx, o, pollOf(c, o, project), retries, c.Arg(0))
 	if err != nil {
 		return kit.GeneralFault(err)
-	}
-	if seen != nil {
-		p.openTalks(seen)
-	}
-	body := c.Arg(0)
-	if strings.TrimSpace(body) == "" {
-		body = protocol.FarewellBody
-	}
-	told, worst := []farewellJSON{}, error(nil)
-	for i := range p.open {
-		talk := p.open[i].Conversation
-		if talk.PollingPaused {
-			continue
-		}
-		f := farewellJSON{Conversation: talk.ID, To: p.addressOf(talk.ID, talk.Partner, "")}
-		_, err := sendProgress(ctx, o, talk, exchange.Draft{
-			Destination: f.To, Sender: project.Slug(), Project: project, Dir: project.Path, Retries: retries, QueueOnHalt: true,
-		}, "Pausing", body)
-		if f.Sent = err == nil; err != nil {
-			f.Error = err.Error()
-			var e *exchange.SendError
-			if errors.As(err, &e) {
-				f.Bundle = e.Bundle
-			}
-			if worst == nil {
-				worst = err
-			}
-		}
-		told = append(told, f)
 	}
 	showFarewell(c, told)
 	return farewellFault(worst)
@@ -91,7 +50,7 @@ func farewellFault(err error) error {
 	return f
 }
 
-func showFarewell(c *kit.Call, told []farewellJSON) {
+func showFarewell(c *kit.Call, told []poll.Farewell) {
 	if c.JSON {
 		c.Result(told)
 		return

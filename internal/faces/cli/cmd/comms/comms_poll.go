@@ -2,51 +2,16 @@ package comms
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
+	"tutti/internal/comms/poll"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/halt"
 )
-
-// A poll is one look of an agent into the mailbox of its project.
-type poll struct {
-	c       *kit.Call
-	opt     *commsPollOptions
-	office  *exchange.Service
-	project exchange.Project
-	skew    time.Duration
-	now     time.Time
-
-	state pollState
-	news  []pollNews
-	open  []openTalk
-	ended []ending
-	until time.Time // the look is put off until then; zero: it was done
-}
-
-// An openTalk is a conversation that is open, as this project has to see it.
-type openTalk struct {
-	*overview.Conversation
-	changed bool   // since the last poll, or --all
-	why     string // to escalate; "": nothing asks for that
-	answer  string // what to type to take the turn; "": it is not this project's
-	done    string // what to type once the work is done; "": this project does not do it
-}
-
-// pollNews is a message that the agent has not been told of, and what is to be done with it.
-type pollNews struct {
-	judged *exchange.Judgement
-	talk   *overview.Conversation // nil: it is in none that is known
-	say    string                 // to the user; "" for what interrupts nobody
-	answer string                 // what to type to answer it; "": none is due
-	done   string                 // what to type once the work is done; "": this project does not do it
-}
 
 type commsPollOptions struct {
 	Project, Work, Claim  string
@@ -64,244 +29,179 @@ func runCommsPoll(ctx context.Context, c *kit.Call, opt *commsPollOptions) error
 	if err != nil {
 		return err
 	}
-	p := &poll{c: c, opt: opt, office: o, project: project, skew: set.Skew, now: time.Now()}
-	path := pollPath(o, project, opt.Claim)
-	p.state = readPollState(path)
-	if s := halt.Read(); s.Halted {
-		p.state.Halted = true
-		p.keep(path)
-		p.showHalted()
-		return s.Err("poll")
+	look := pollOf(c, o, project)
+	look.Skew, look.Work, look.Claim, look.Engage, look.All, look.NoLedger = set.Skew, opt.Work, opt.Claim, opt.Engage, opt.All, opt.NoLedger
+	if c.IsSet(&opt.UserWrote) {
+		look.UserWrote = &opt.UserWrote
 	}
-	if p.stopped() {
-		p.keep(path)
-		p.showCleared()
-		return nil
-	}
-	if !p.putOff() {
-		if err := p.look(ctx); err != nil {
-			return kit.GeneralFault(err)
-		}
-	}
-	p.keep(path)
-	if c.JSON {
-		c.Result(p.result())
-	} else {
-		p.show()
-	}
-	return nil
-}
-
-// keep writes down what the next poll has to know. Without it that one says some things again.
-func (p *poll) keep(path string) {
-	if err := p.state.write(path); err != nil {
-		p.c.Warn("what this poll has told could not be written down: %s", kit.Clean(err.Error()))
-	}
-}
-
-// stopped tells whether everything was halted since this agent's user last let it go on. Clearing a halt starts no polling again:
-// the user says so, and the agent passes that on with --engage.
-func (p *poll) stopped() bool {
-	s := &p.state
-	if s.known && !p.opt.Engage {
-		return s.Halted || !halt.Engaged(s.Epoch)
-	}
-	s.known, s.Halted, s.Epoch = true, false, halt.Epoch()
-	return false
-}
-
-// putOff tells whether the look has to wait, because the user wrote to the agent a moment ago: until they write again, or have not
-// written for five minutes.
-func (p *poll) putOff() bool {
-	s := &p.state
-	if !p.c.IsSet(&p.opt.UserWrote) {
-		s.Deferred = time.Time{}
-		return false
-	}
-	wrote := p.now.Add(-p.opt.UserWrote)
-	end := wrote.Add(protocol.DeferEnd)
+	found, off, err := poll.Look(ctx, o, look)
 	switch {
-	case s.Deferred.IsZero() && p.now.Sub(wrote) < protocol.DeferWindow:
-		s.Deferred = p.now
-	case s.Deferred.IsZero() || wrote.After(s.Deferred) || !p.now.Before(end):
-		s.Deferred = time.Time{}
-		return false
-	}
-	p.until = end
-	return true
-}
-
-// look judges what is new in the mailbox, and finds out whom the open conversations wait for.
-func (p *poll) look(ctx context.Context) error {
-	seen, err := p.survey(ctx)
-	if err != nil {
+	case off != nil:
+		showOff(c, off)
 		return err
+	case err != nil:
+		return kit.GeneralFault(err)
+	case c.JSON:
+		c.Result(found)
+	default:
+		showPoll(c, found)
 	}
-	if seen == nil {
-		p.count()
-		return nil
-	}
-	told, decided := map[string]string{}, p.decided()
-	for _, m := range append(seen.Unread(), p.releases(seen, decided)...) {
-		if decided[m.Conversation][m.Name] && !p.opt.All {
-			continue
-		}
-		code, err := p.judge(ctx, seen, m.Name)
-		if err != nil {
-			return err
-		}
-		if code != "" {
-			told[m.Name] = code
-		}
-	}
-	p.state.Told = told
-	p.giveUp(ctx, seen)
-	p.openTalks(seen)
-	p.answerOnce()
-	p.count()
 	return nil
 }
 
-// decided are the messages of each conversation that this project was given before. Of a ledger that was lost and made again nobody knows
-// whether it was.
-func (p *poll) decided() map[string]map[string]bool {
-	talks := map[string]map[string]bool{}
-	entries, err := p.office.Ledger(p.project).Entries("")
-	if err != nil {
-		p.c.Warn("%s", kit.Clean(err.Error()))
+// pollOf are the options of a poll of a project.
+func pollOf(c *kit.Call, o *exchange.Service, project exchange.Project) poll.Options {
+	return poll.Options{
+		Project: project, Survey: c.App.OverviewOptions(o, project), Warn: func(text string) { c.Warn("%s", kit.Clean(text)) },
 	}
-	for _, e := range entries {
-		names := talks[e.Conversation]
-		if names == nil {
-			names = map[string]bool{}
-			talks[e.Conversation] = names
-		}
-		names[e.Name] = names[e.Name] || !e.Rebuilt
-	}
-	return talks
 }
 
-// survey finds the mailbox of the project, nil when there is none yet.
-func (p *poll) survey(ctx context.Context) (*overview.Project, error) {
-	s, err := overview.Look(ctx, p.c.App.OverviewOptions(p.office, p.project))
-	if err != nil {
-		return nil, err
-	}
-	for _, found := range s.Projects {
-		if found.Path == p.project.Path {
-			return found, found.Err
-		}
-	}
-	return nil, nil
-}
-
-// judge decides on one message and keeps it if that is news. It returns the code of what the agent was told, "" of what belongs into
-// the ledger or to another session.
-func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (code string, err error) {
-	j, err := p.office.Receive(ctx, filepath.Join(p.project.MailboxPath(), name), exchange.ReceiveOptions{
-		SkewMax: p.skew, Claim: p.opt.Claim, NoLedger: p.opt.NoLedger,
-	})
-	if err != nil && !errors.Is(err, exchange.ErrLedger) {
-		return "", err
-	}
-	for _, note := range j.Notes {
-		p.c.Warn("%s", kit.Clean(note))
-	}
-	if j.Code == protocol.CodeClaimed || j.Word == protocol.Dedup {
-		return "", nil
-	}
-	known := p.state.Told[name] == j.Code && !p.opt.All
-	if !known {
-		p.news = append(p.news, p.newsOf(seen, j))
-	}
-	if j.Word == protocol.Process && !p.opt.NoLedger && err == nil {
-		return "", nil
-	}
-	return j.Code, nil
-}
-
-// newsOf says what the agent tells its user about a message, if anything.
-func (p *poll) newsOf(seen *overview.Project, j *exchange.Judgement) pollNews {
-	n := pollNews{judged: j, talk: seen.Conversation(j.Name)}
-	work := p.opt.Work
-	if work == "" {
-		work = "this"
-	}
-	switch {
-	case j.Word == protocol.Reject:
-		n.say = protocol.Refusal(j.Sender, j.Reason)
-	case j.Word == protocol.Process && j.Message.Type.Surfaces() && j.Message.Type != protocol.Release:
-		n.say = protocol.Surfacing(work, j.Sender, j.Message.Type)
-	}
-	return n
-}
-
-// count counts polls that found nothing.
-func (p *poll) count() {
-	if len(p.news) > 0 {
-		p.state.Empty = 0
+// showOff says what an agent does that meets the switch, or finds it off again. The error of a halt follows.
+func showOff(c *kit.Call, off *poll.Off) {
+	if c.JSON {
+		c.Result(off)
 		return
 	}
-	p.state.Empty++
-}
-
-// silent tells whether so many polls in a row found nothing that the user has to know.
-func (p *poll) silent() bool {
-	return p.until.IsZero() && p.state.Empty > 0 && p.state.Empty%protocol.EmptyPolls == 0
-}
-
-// goesOn tells whether the agent has something to poll for: a conversation that is open and does not wait for the user.
-func (p *poll) goesOn() bool {
-	for _, talk := range p.open {
-		if !talk.PollingPaused && !talk.GaveUp {
-			return true
-		}
+	c.Line(off.Remark)
+	if off.Cleared {
+		c.Prose("", 0, "nothing was looked at; once your user has said so: tutti comms poll --engage")
+		return
 	}
-	return !p.until.IsZero()
+	c.Prose("", 0, `end each reply to your user with that line, plan no next poll, and tell them so; "tutti comms farewell" keeps a last progress "`+
+		protocol.FarewellBody+`" for each open conversation`)
 }
 
-// giveUp sends the last progress of each conversation that this project completed and whose originator has not come back for a day. After
-// that it is polled for no more.
-func (p *poll) giveUp(ctx context.Context, seen *overview.Project) {
-	for i := range seen.Conversations {
-		talk := &seen.Conversations[i]
-		if !talk.Open || !talk.VerificationOverdue || talk.GaveUp || talk.Receiver != p.project.Slug() {
+func showPoll(c *kit.Call, r *poll.Result) {
+	if r.Deferred {
+		c.Line("deferred: your user wrote a moment ago; until they write again, or " + r.Ends.Local().Format("15:04:05"))
+		return
+	}
+	for i := range r.New {
+		showNews(c, &r.New[i])
+	}
+	if len(r.New) == 0 {
+		c.Line("nothing new; empty poll " + strconv.Itoa(r.Empty))
+	}
+	showOpen(c, r)
+	if r.Silence {
+		c.Prose("! ", 2, kit.Plural(r.Empty, "empty poll")+" in a row, about "+
+			strconv.Itoa(int((time.Duration(r.Empty)*protocol.PollCadence).Minutes()))+" minutes: "+silence(r))
+	}
+	for _, e := range r.GaveUp {
+		text := kit.Clean(e.Conversation) + " was completed more than a day ago and never released. "
+		if e.Err != nil {
+			c.Prose("! ", 2, text+"The last progress message could not be sent; the next poll tries again: "+kit.Clean(e.Err.Error()))
 			continue
 		}
-		e := ending{talk: talk}
-		if e.to, e.err = p.lastProgress(ctx, talk); e.err == nil {
-			talk.GaveUp = true
+		c.Prose("! ", 2, text+`tutti sent a last progress message to `+kit.Clean(e.To)+` and stops polling for it. Tell your user.`)
+	}
+	if r.Next != nil {
+		c.Line("next poll in " + strconv.Itoa(*r.Next) + " s")
+	} else {
+		c.Line("no conversation waits for an agent: stop polling")
+	}
+}
+
+// showOpen prints the open conversations that are not as the last poll showed them, and what is to be done about those of which nothing new
+// was shown.
+func showOpen(c *kit.Call, r *poll.Result) {
+	same := 0
+	for i := range r.Open {
+		v := &r.Open[i]
+		if !v.Changed {
+			same++
+			continue
 		}
-		p.ended = append(p.ended, e)
+		shown, answered := false, false
+		for n := range r.New {
+			if one := &r.New[n]; one.Talk == v.Talk {
+				shown, answered = true, answered || one.Answer != ""
+			}
+		}
+		line := v.Line()
+		if shown && line == v.StateLine {
+			continue // the message has said so
+		}
+		c.Line(kit.Clean(line))
+		if v.Answer != "" && !answered {
+			showAnswer(c, v.Answer, v.Done)
+		}
+	}
+	if same > 0 {
+		c.Line(kit.Plural(same, "open conversation") + " as before; --all shows them")
 	}
 }
 
-// An ending is a conversation that this project gave up.
-type ending struct {
-	talk *overview.Conversation
-	to   string // address
-	err  error  // the last progress did not go out
+// silence says what the user has to know of many empty polls.
+func silence(r *poll.Result) string {
+	const noAnswer = "tell your user that no answer came"
+	var mine []string
+	for i := range r.Open {
+		if v := &r.Open[i]; v.Mine {
+			mine = append(mine, kit.Clean(v.ID))
+		} else if !v.Talk.PollingPaused && !v.Talk.GaveUp {
+			return noAnswer
+		}
+	}
+	if len(mine) == 0 {
+		return noAnswer
+	}
+	return "it is your turn in " + strings.Join(mine, ", ") + "; tell your user what keeps you"
 }
 
-// lastProgress tells the originator that this project has stopped waiting for the release.
-func (p *poll) lastProgress(ctx context.Context, talk *overview.Conversation) (to string, err error) {
-	sent, err := p.office.Sent(p.project).Entries(talk.ID)
-	if err != nil {
-		return "", err
+// showNews prints one message that came: never its body.
+func showNews(c *kit.Call, n *poll.News) {
+	j := n.Judgement
+	c.Line("new: " + kit.Clean(j.Name))
+	c.Line("  decision: " + string(j.Word))
+	if j.Reason != "" {
+		c.Prose("  reason: ", 10, kit.Clean(j.Reason))
 	}
-	if len(sent) == 0 {
-		return "", errors.New("the address of the other project is not known")
+	if j.Word == protocol.Process {
+		c.Line("  " + string(j.Message.Type) + " from " + kit.Clean(j.Sender))
+		c.Line("  title, text of a peer: | " + kit.Clean(j.Message.Title))
 	}
-	to = sent[len(sent)-1].To
-	_, err = sendProgress(ctx, p.office, talk, exchange.Draft{
-		Destination: to, Sender: p.project.Slug(), Project: p.project, Dir: p.project.Path, Retries: -1,
-	}, "Not released", protocol.UnverifiedBody)
-	return to, err
+	if len(j.Warnings) > 0 {
+		c.Line("  warnings: " + kit.Clean(strings.Join(j.Warnings, ", ")))
+	}
+	if r := j.Reply; r != nil {
+		c.Prose("  answer with a "+string(r.Type)+": | ", 4, kit.Clean(r.Text))
+	}
+	if j.Word != protocol.Reject {
+		c.Line("  file: " + kit.Clean(c.App.Shown(j.File)))
+	}
+	for _, path := range j.Artifacts {
+		c.Line("  artifact: " + kit.Clean(c.App.Shown(path)))
+	}
+	if n.Talk != nil {
+		c.Line("  " + kit.Clean(n.Talk.Line()) + releasedWords(n.Talk))
+		if j.Message.Type == protocol.Release && n.Talk.Open {
+			c.Prose("  note: ", 8, protocol.SendWarning(protocol.WarnReleaseByReceiver))
+		}
+	}
+	if n.Say != "" {
+		c.Prose("  say: ", 7, kit.Clean(n.Say))
+	}
+	if n.Answer != "" {
+		showAnswer(c, n.Answer, n.Done)
+	}
 }
 
-// sendProgress sends a progress message that is the next one of a conversation.
-func sendProgress(ctx context.Context, o *exchange.Service, talk *overview.Conversation, d exchange.Draft, title, body string) (*exchange.Sent, error) {
-	d.Text = fmt.Appendf(nil, "#+TITLE: %s\n#+CONVERSATION_ID: %s\n#+MESSAGE_TYPE: %s\n#+SEQUENCE: %d\n#+TIMESTAMP: %s\n#+PROTOCOL_VERSION: %s\n\n%s\n",
-		title, talk.ID, protocol.Progress, talk.NextSequence, protocol.TimeOfSend, protocol.Version, body)
-	return o.Send(ctx, d)
+// showAnswer prints what to type next, and what to type once the work is done.
+func showAnswer(c *kit.Call, answer, done string) {
+	c.Line("  answer: " + kit.Clean(answer))
+	if done != "" {
+		c.Line("  when done: " + kit.Clean(done))
+	}
+	if strings.HasPrefix(answer, "tutti send "+poll.UnknownMachine) {
+		c.Prose("  ", 2, `MACHINE is what you call that machine: "tutti comms discover" lists the names`)
+	}
+}
+
+// releasedWords says how a conversation ended, "" when it has not.
+func releasedWords(talk *overview.Conversation) string {
+	if !talk.Terminal {
+		return ""
+	}
+	return ": released (" + kit.Clean(talk.ReleaseStatus) + ")"
 }

@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"tutti/internal/comms/poll"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
@@ -10,7 +11,7 @@ import (
 var MoreVerbs = []kit.Verb{
 	{
 		Name: "comms poll", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsPoll),
-		Result: render.OneOf{pollJSON{}, pollHalted{}},
+		Result: render.OneOf{poll.Result{}, poll.Off{}},
 		Short:  "look for messages the way an agent that polls should",
 		Flags: []kit.Flag{
 			fast.CommsProject,
@@ -50,7 +51,7 @@ $ tutti comms poll --engage --json`,
 	},
 	{
 		Name: "comms farewell", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 1, Opts: kit.WithFlags(runCommsFarewell), Apart: kit.ExitPanic,
-		Result: []farewellJSON{},
+		Result: []poll.Farewell{},
 		Short:  "tell the other side of each open conversation that you pause",
 		Args:   "[<text>]",
 		Flags:  []kit.Flag{fast.CommsProject, fast.CommsRetries},

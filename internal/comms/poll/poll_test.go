@@ -1,4 +1,4 @@
-package comms
+package poll
 
 import (
 	"os"
@@ -9,27 +9,26 @@ import (
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/faces/cli/kit"
 )
 
-// The state of a poll comes back as it was written, and one that is damaged lets nobody go on after a halt.
+// The state of a poll comes back as it was written, and one that is damaged lets no agent go on after a halt.
 func TestPollState(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "poll", "web-00000000.json")
-	if s := readPollState(path); s.known || s.Halted {
+	if s := readState(path); s.known || s.Halted {
 		t.Errorf("no file: got %+v", s)
 	}
-	want := pollState{known: true, Epoch: 1 << 63, Empty: 11, Deferred: time.Unix(1795272785, 5).UTC(), Told: map[string]string{"a.org": "signature_missing"}}
+	want := state{known: true, Epoch: 1 << 63, Empty: 11, Deferred: time.Unix(1795272785, 5).UTC(), Told: map[string]string{"a.org": "signature_missing"}}
 	if err := want.write(path); err != nil {
 		t.Fatal(err)
 	}
-	if got := readPollState(path); !reflect.DeepEqual(got, want) {
+	if got := readState(path); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if err := os.WriteFile(path, []byte(`{"halted":fal`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s := readPollState(path); !s.known || !s.Halted {
+	if s := readState(path); !s.known || !s.Halted {
 		t.Errorf("a torn file: got %+v", s)
 	}
 }
@@ -57,14 +56,14 @@ func TestPollPutOff(t *testing.T) {
 	start := time.Date(2026, 4, 27, 9, 0, 0, 0, time.UTC)
 	type step struct {
 		at    time.Duration // of the poll
-		wrote string        // --user-wrote, "" for none
+		wrote string        // ago, "" for not known
 		off   bool
 	}
 	for _, c := range []struct {
 		name  string
 		steps []step
 	}{
-		{"nobody says when", []step{{0, "", false}}},
+		{"not known", []step{{0, "", false}}},
 		{"long ago", []step{{0, "60s", false}}},
 		{"until five minutes are over", []step{{0, "59s", true}, {241*time.Second - time.Second, "299s", true}, {241 * time.Second, "300s", false}}},
 		{"until they write again", []step{{0, "10s", true}, {270 * time.Second, "5s", false}, {540 * time.Second, "30s", true}}},
@@ -72,16 +71,14 @@ func TestPollPutOff(t *testing.T) {
 	} {
 		p := &poll{}
 		for i, s := range c.steps {
-			args := []string{"comms", "poll"}
+			p.now, p.found.Ends, p.opt.UserWrote = start.Add(s.at), time.Time{}, nil
 			if s.wrote != "" {
-				args = append(args, "--user-wrote", s.wrote)
+				ago, err := time.ParseDuration(s.wrote)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.opt.UserWrote = &ago
 			}
-			in, err := kit.Parse(kit.Join(MoreVerbs), kit.Tutti, "", args)
-			if err != nil {
-				t.Fatal(err)
-			}
-			p.c, p.now, p.until = &kit.Call{Input: in}, start.Add(s.at), time.Time{}
-			p.opt = kit.Fill[commsPollOptions](p.c)
 			if got := p.putOff(); got != s.off {
 				t.Errorf("%s, step %d: put off is %v, want %v", c.name, i, got, s.off)
 			}

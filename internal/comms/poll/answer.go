@@ -1,4 +1,4 @@
-package comms
+package poll
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"tutti/internal/comms/protocol"
 )
 
-// releases are the releases that nobody here was told of, of conversations of which something was told: they wait for nobody, and yet the
-// agent has to know that it is over, and how.
+// releases are the releases that earlier polls did not tell, of conversations of which they told something: they wait for no answer, and yet
+// the agent has to know that it is over, and how.
 func (p *poll) releases(seen *overview.Project, decided map[string]map[string]bool) []overview.Message {
 	var list []overview.Message
 	for i := range seen.Conversations {
@@ -29,59 +29,64 @@ func (p *poll) releases(seen *overview.Project, decided map[string]map[string]bo
 // openTalks finds the conversations that are open, what this project does about each, and which of them the last poll did not show as
 // they are now.
 func (p *poll) openTalks(seen *overview.Project) {
-	self, shown := p.project.Slug(), map[string]string{}
+	self, shown := p.opt.Project.Slug(), map[string]string{}
 	for i := range seen.Conversations {
-		talk := openTalk{Conversation: &seen.Conversations[i]}
+		talk := &seen.Conversations[i]
 		if !talk.Open {
 			continue
 		}
-		talk.why = talk.Escalation(self)
+		v := conversation(talk)
+		v.Escalate, v.Mine = talk.Escalation(self), talk.AwaitedName != "" && talk.AwaitedName == self
 		if flags := talk.Answer(self); flags != "" {
 			to := p.addressOf(talk.ID, talk.Partner, "")
-			talk.answer = send(to, talk.ID, flags)
+			v.Answer = send(to, talk.ID, flags)
 			if talk.MayComplete(self) {
-				talk.done = send(to, talk.ID, completes)
+				v.Done = send(to, talk.ID, completes)
 			}
 		}
 		key := talk.ID + " " + talk.Partner
-		shown[key] = p.line(&talk)
-		talk.changed = p.opt.All || p.state.Shown[key] != shown[key]
-		p.open = append(p.open, talk)
+		shown[key] = v.Line()
+		v.Changed = p.opt.All || p.state.Shown[key] != shown[key]
+		p.found.Open = append(p.found.Open, *v)
 	}
 	p.state.Shown = shown
 }
 
-// answerOnce puts the answer to a conversation below the last of its new messages that can be acted on. Where a conversation is not known
+// answerOnce says how the conversations of new messages stand, and puts the answer to a conversation below the last of its new messages that can be acted on. Where a conversation is not known
 // from its beginning, the message itself says what answers it.
 func (p *poll) answerOnce() {
 	answered := map[string]bool{}
-	for i := len(p.news) - 1; i >= 0; i-- {
-		n := &p.news[i]
-		id := n.judged.Message.Conversation
-		if n.judged.Word != protocol.Process || answered[id] || n.judged.Message.Type == protocol.Release {
+	for i := len(p.found.New) - 1; i >= 0; i-- {
+		n := &p.found.New[i]
+		if n.Talk != nil {
+			n.In = conversation(n.Talk)
+		}
+		m := &n.Judgement.Message
+		id := m.Conversation
+		if n.Judgement.Word != protocol.Process || answered[id] || m.Type == protocol.Release {
 			continue // nothing answers a release, whether it ends the conversation or not
 		}
 		answered[id] = true
-		flags, works := protocol.AnswerWith(n.judged.Message.Type), n.judged.Message.Type == protocol.Request
-		if n.talk != nil && n.talk.Rounds > 0 {
-			flags, works = n.talk.Answer(p.project.Slug()), n.talk.MayComplete(p.project.Slug())
+		flags, works := protocol.AnswerWith(m.Type), m.Type == protocol.Request
+		if n.Talk != nil && n.Talk.Rounds > 0 {
+			flags, works = n.Talk.Answer(p.opt.Project.Slug()), n.Talk.MayComplete(p.opt.Project.Slug())
 		}
 		if flags != "" {
-			sender := n.judged.Sender
-			if n.talk != nil && strings.HasSuffix(n.talk.Partner, "."+sender) {
-				sender = n.talk.Partner
+			sender := n.Judgement.Sender
+			if n.Talk != nil && strings.HasSuffix(n.Talk.Partner, "."+sender) {
+				sender = n.Talk.Partner
 			}
-			to := p.addressOf(id, sender, n.judged.Message.From)
-			n.answer = send(to, id, flags)
+			to := p.addressOf(id, sender, m.From)
+			n.Answer = send(to, id, flags)
 			if works {
-				n.done = send(to, id, completes)
+				n.Done = send(to, id, completes)
 			}
 		}
 	}
 }
 
-// unknownMachine begins an address on a machine whose name here is not known.
-const unknownMachine = "MACHINE."
+// UnknownMachine begins an address on a machine whose name here is not known.
+const UnknownMachine = "MACHINE."
 
 // completes are the flags of a message that says that the work is done.
 const completes = "--type " + string(protocol.Complete)
@@ -98,7 +103,7 @@ func (p *poll) addressOf(conversation, sender, from string) string {
 	if machine, project, away := strings.Cut(sender, "."); away { // of two projects of one name that on another machine
 		return p.elsewhere(protocol.Address{Machine: machine, Project: project})
 	}
-	if sent, err := p.office.Sent(p.project).Entries(conversation); err == nil {
+	if sent, err := p.office.Sent(p.opt.Project).Entries(conversation); err == nil {
 		for _, e := range slices.Backward(sent) {
 			if to, ok := protocol.ParseAddress(e.To); ok {
 				if slug, _ := protocol.Slugify(to.Project); slug == sender {
@@ -128,5 +133,5 @@ func (p *poll) elsewhere(a protocol.Address) string {
 			return w.Peer.Name + "." + a.Project
 		}
 	}
-	return unknownMachine + a.Project
+	return UnknownMachine + a.Project
 }
