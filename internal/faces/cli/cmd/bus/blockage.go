@@ -24,7 +24,7 @@ type blockageRaiseOptions struct {
 	Instance, Reason, Scope, Needs, On string
 }
 
-// RunBlockageRaise says what an agent is blocked by.
+// RunBlockageRaise records what blocks an agent.
 func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOptions) error {
 	call := blocker.Call{Reason: opt.Reason, Needs: opt.Needs, Scope: opt.Scope}
 	if c.Under == kit.H2A && opt.Instance == "" {
@@ -34,7 +34,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOption
 		return c.Missing(&opt.Reason)
 	}
 	mode := app.Writing
-	if c.Under == kit.H2A { // that program makes a bus where there is none
+	if c.Under == kit.H2A { // that program creates a missing bus
 		mode = app.Creating
 	}
 	w, err := c.World(mode)
@@ -79,7 +79,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOption
 	return nil
 }
 
-// tellBlocker tells those who could help by mail.
+// tellBlocker sends mail to the agents that could help.
 func tellBlocker(ctx context.Context, w *app.World, b *blocker.Blockage) error {
 	if len(b.On) == 0 {
 		return nil
@@ -95,7 +95,7 @@ func tellBlocker(ctx context.Context, w *app.World, b *blocker.Blockage) error {
 	return full.TellBlocker(ctx, office, from, b)
 }
 
-// firstScope is in which scope an agent calls for help that names none: its own first one.
+// firstScope returns the scope of a blocker that names none: the first one of the agent.
 func firstScope(ctx context.Context, r *registry.Registry, i address.Instance) (string, error) {
 	_, scopes, err := r.Effective(ctx, i)
 	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
@@ -107,7 +107,7 @@ func firstScope(ctx context.Context, r *registry.Registry, i address.Instance) (
 	return identity.DefaultScope, nil
 }
 
-// instanceArg names an agent on a command line, nothing when it is who was named by nobody.
+// instanceArg returns the argument that names an agent, "" if the caller did not need to name one.
 func instanceArg(c *kit.Call, opt *blockageRaiseOptions, i address.Instance) string {
 	if opt.Instance == "" {
 		return ""
@@ -120,7 +120,6 @@ type blockageListOptions struct {
 	Active          bool
 }
 
-// RunBlockageList lists who is blocked.
 func RunBlockageList(ctx context.Context, c *kit.Call, opt *blockageListOptions) error {
 	w, err := c.Reads()
 	if err != nil || w == nil {
@@ -173,7 +172,7 @@ func RunBlockageList(ctx context.Context, c *kit.Call, opt *blockageListOptions)
 	return nil
 }
 
-// staleAmong are those whose agents have not been seen for a day. Who has been seen is only looked up where one is that old.
+// staleAmong returns the blockers of agents that were not seen for a day. It looks agents up only if a blocker is that old.
 func staleAmong(ctx context.Context, w *app.World, all []*blocker.Blockage, now time.Time) (map[*blocker.Blockage]bool, error) {
 	stale := map[*blocker.Blockage]bool{}
 	for _, b := range all {
@@ -237,7 +236,7 @@ type blockageResolveOptions struct {
 	Instance, By string
 }
 
-// RunBlockageResolve says that an agent can go on.
+// RunBlockageResolve records that an agent can continue.
 func RunBlockageResolve(ctx context.Context, c *kit.Call, opt *blockageResolveOptions) error {
 	if c.Under == kit.H2A && opt.Instance == "" {
 		return c.Missing(&opt.Instance)
@@ -265,7 +264,7 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call, opt *blockageResolveOp
 		s, nobody := c.Peek(ctx, w, "")
 		if nobody == nil {
 			by = s.Instance
-		} else if kit.NotOwn(nobody) { // else nobody is named
+		} else if kit.NotOwn(nobody) { // otherwise the record names no helper
 			err = nobody
 		}
 	}

@@ -20,7 +20,7 @@ type connectOptions struct {
 	Host, Name, Instance, Scope, Role string
 }
 
-// runConnect finds or makes the identity of an agent, and the bus if there is none.
+// runConnect finds or creates the identity of an agent, and the bus if there is none.
 func runConnect(ctx context.Context, c *kit.Call, opt *connectOptions) error {
 	host := opt.Host
 	if host == "" {
@@ -65,7 +65,7 @@ func runConnect(ctx context.Context, c *kit.Call, opt *connectOptions) error {
 	return nil
 }
 
-// badRole refuses a role where nothing is registered.
+// badRole refuses a role if nothing is registered.
 func badRole(c *kit.Call, opt *connectOptions) error {
 	if opt.Role != "" && opt.Instance != "" {
 		return kit.Usagef("connect: --instance registers nothing, so that --role has nothing to go into")
@@ -73,7 +73,7 @@ func badRole(c *kit.Call, opt *connectOptions) error {
 	return nil
 }
 
-// mayGiveRole lets a person give an agent another role than AGENTS, and nobody else: whoever can sign binds others.
+// mayGiveRole lets only a person give an agent another role than AGENTS, because an agent with such a role signs for others.
 func mayGiveRole(ctx context.Context, c *kit.Call, opt *connectOptions, w *app.World) error {
 	role := opt.Role
 	if role == "" || role == registry.Agents {
@@ -92,7 +92,7 @@ func mayGiveRole(ctx context.Context, c *kit.Call, opt *connectOptions, w *app.W
 		"connect --role %s: only a person at a terminal gives an agent a role, and no interactive shell leads this terminal", role)
 }
 
-// makeWorld opens the bus that is meant, and makes it when there is none. What git tracks is not made.
+// makeWorld opens the bus, and creates it if there is none, unless git tracks its folder.
 func makeWorld(ctx context.Context, c *kit.Call) (*app.World, error) {
 	root, err := c.App.Root()
 	if err != nil {
@@ -113,7 +113,7 @@ func makeWorld(ctx context.Context, c *kit.Call) (*app.World, error) {
 	return w, nil
 }
 
-// keyFault makes what is wrong with a key file one of the state.
+// keyFault gives a bad key file exit status 2.
 func keyFault(err error) error {
 	switch {
 	case errors.Is(err, keyring.ErrExposed), errors.Is(err, keyring.ErrNoKey):
@@ -149,7 +149,7 @@ func connectedAs(w *app.World, r *identity.Result) connected {
 	return connected{true, root, r.Host, string(r.Instance), r.View(), steps, render.List(followUp(r))}
 }
 
-// followUp is what is left to do, one thing a line.
+// followUp returns what is left to do, one item per line.
 func followUp(r *identity.Result) []string {
 	first := "merge the snippet into the settings of " + r.Host
 	if r.Host == identity.Remote {
@@ -165,7 +165,7 @@ func followUp(r *identity.Result) []string {
 	return append(lines, "and: h2a install-skills --host "+r.Host)
 }
 
-// actionWord says how the identity was come by.
+// actionWord says where the identity comes from.
 func actionWord(a identity.Action) string {
 	switch a {
 	case identity.Reclaim:
@@ -176,7 +176,7 @@ func actionWord(a identity.Action) string {
 	return "new"
 }
 
-// sayConnected tells a person the same.
+// sayConnected prints the result for people.
 func sayConnected(ctx context.Context, c *kit.Call, opt *connectOptions, w *app.World, r *identity.Result, served bool) {
 	c.Printf("you are %s (%s)\n", c.Paint(kit.Bold, kit.Name(r.Instance)), actionWord(r.Action))
 	rows := [][]string{{"  bus", c.App.Shown(w.Root.Path)}}
@@ -194,7 +194,7 @@ func sayConnected(ctx context.Context, c *kit.Call, opt *connectOptions, w *app.
 		rows = append(rows, []string{"  key", key})
 	}
 	rows = append(rows, liveRows(r.Host, w.Root, served)...)
-	if s, err := c.Peek(ctx, w, ""); err != nil || s.Instance != r.Instance { // a shell of the person's own, who goes on as before
+	if s, err := c.Peek(ctx, w, ""); err != nil || s.Instance != r.Instance { // a shell of the person, who keeps another identity
 		rows = append(rows, []string{"  speak", "as this agent in this shell, or add --as to each command:"},
 			[]string{"", "export TUTTI_INSTANCE=" + app.QuoteArg(string(r.Instance))})
 	}

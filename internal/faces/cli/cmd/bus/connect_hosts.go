@@ -13,18 +13,18 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// connectHosts are the agent programs that connect takes, in the words of the older command line.
+// connectHosts are the agent CLIs that connect accepts, as the older program names them.
 var connectHosts = []string{"codex", "claude", "gemini", "agy", "opencode", "hermes", "remote"}
 
-// A hostFact says where an agent program keeps its list of servers.
+// A hostFact says where an agent CLI keeps its list of servers.
 type hostFact struct {
 	Name    string
 	example string // the path that the older program names
-	Reads   string // what the program really reads
+	Reads   string // the file that it really reads
 	Later   bool   // the older program does not know it yet
 }
 
-// HostFacts are the programs that run agents on this machine. The bridge (remote) is none: it is told by environment.
+// HostFacts are the agent CLIs of this machine. The bridge (remote) is not one of them: it gets its settings from the environment.
 var HostFacts = [...]hostFact{
 	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.h2a] with the same command and args", false},
 	{"claude", "~/.config/claude/mcp.json", "claude reads the key mcpServers of ~/.claude.json, or of .mcp.json in the project", false},
@@ -47,7 +47,7 @@ type hostRow struct {
 	HostScenarioShipped bool   `json:"hostScenarioShipped"`
 }
 
-// runHosts lists the agent programs; the members are those of the older program, with our names as packages.
+// runHosts lists the agent CLIs, with the members of the older program and our names as packages.
 func runHosts(_ context.Context, c *kit.Call) error {
 	l := []hostRow{}
 	var rows [][]string
@@ -66,7 +66,7 @@ func runHosts(_ context.Context, c *kit.Call) error {
 	return nil
 }
 
-// hostSetup is the step of connect that says what to put into the settings of the agent program.
+// hostSetup returns the step of connect that says what to write into the settings of the agent CLI.
 func hostSetup(host string, instance address.Instance, root string) connectStep {
 	s := connectStep{Step: "host-setup", OK: true}
 	if host == "remote" {
@@ -90,7 +90,7 @@ type remoteEnv struct {
 	Root     string `json:"H2A_ROOT"`
 }
 
-// FactOf is what is known of a program, nil when it is none.
+// FactOf returns what is known of an agent CLI, nil if the name is unknown.
 func FactOf(name string) *hostFact {
 	for i := range HostFacts {
 		if HostFacts[i].Name == name {
@@ -100,10 +100,10 @@ func FactOf(name string) *hostFact {
 	return nil
 }
 
-// WhatReads says where the entry of a program belongs.
+// WhatReads returns the file to which the entry of an agent CLI belongs.
 func WhatReads(d *driver.Driver) string { return FactOf(d.Name).Reads }
 
-// namedRoot returns the bus that only this command line names, so that the server needs it as a flag; "" for any other.
+// namedRoot returns the bus if only --root or the environment names it, so that the server needs it as a flag, and otherwise "".
 func namedRoot(root *app.Root) string {
 	if root.Source != app.FromFlag && root.Source != app.FromEnv {
 		return ""
@@ -111,21 +111,21 @@ func namedRoot(root *app.Root) string {
 	return kit.AbsoluteRoot(root.Path)
 }
 
-// serves tells whether an agent CLI starts our server, on the bus that is named if one is.
+// serves reports whether an agent CLI starts our server, with the named bus if there is one.
 func serves(c *kit.Call, name string, root *app.Root) bool {
 	d, ok := driver.Get(name)
 	home, err := c.App.Home()
 	if !ok || err != nil || len(d.Servers.Files) == 0 {
 		return false
 	}
-	dir, _ := os.Getwd() // without it only the settings of the user count
+	dir, _ := os.Getwd() // without it, only the user settings count
 	q := &setup.Request{Place: driver.Site{Home: home, Dir: dir, Env: os.Getenv}}
 	bus := namedRoot(root)
 	return slices.ContainsFunc(q.Serving(d), func(r setup.Registered) bool { return bus == "" || slices.Contains(r.Server.Args, bus) })
 }
 
-// liveRows say how an agent of that program becomes live, nothing when the program is not known: one command to type, unless the
-// program starts our server already.
+// liveRows says how an agent of an agent CLI becomes live: by one command, unless the agent CLI starts our server already. It says
+// nothing of an unknown one.
 func liveRows(host string, root *app.Root, served bool) [][]string {
 	switch {
 	case FactOf(host) == nil:
@@ -134,13 +134,13 @@ func liveRows(host string, root *app.Root, served bool) [][]string {
 		return [][]string{{"  live", "while " + host + " runs; its settings start our server"}}
 	}
 	prep := "tutti host setup --host " + host
-	if bus := namedRoot(root); bus != "" { // where the program starts the server, nothing would name it
+	if bus := namedRoot(root); bus != "" { // nothing else would name it when the agent CLI starts the server
 		prep += " --root " + app.QuoteArg(bus)
 	}
 	return [][]string{{"  live", "while " + host + " runs our server, which it does once you have typed:"}, {"", prep}}
 }
 
-// serverEntry is the entry of the server of the bus in the settings of an agent program: it connects the agent at each start.
+// serverEntry returns the settings by which an agent CLI starts our server, which connects the agent at each start.
 func serverEntry(host, root string) []byte {
 	return InServers(driver.Server{Command: "h2a", Args: []string{"mcp-serve", "--root", root, "--auto-open", "--host", host}})
 }

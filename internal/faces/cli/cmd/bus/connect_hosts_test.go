@@ -10,7 +10,7 @@ import (
 	"tutti/internal/app"
 )
 
-// What connect says to type is what docs/agents.md says, which is tried with the programs themselves.
+// connect prints the commands of docs/agents.md, which are tried with the agent CLIs themselves.
 func TestLiveRowsAreThoseOfThePage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../../../docs/agents.md")

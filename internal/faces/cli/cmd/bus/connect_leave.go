@@ -19,14 +19,14 @@ type disconnectOptions struct {
 	Instance, Session string
 }
 
-// A disconnected is an agent whose sessions were closed.
+// A disconnected is an agent whose connections were closed.
 type disconnected struct {
 	OK       bool     `json:"ok"`
 	Instance string   `json:"instance"` // the agent
 	Closed   []string `json:"closed"`   // ids of the closed sessions
 }
 
-// runDisconnect closes the sessions of an agent. Their programs are left alone.
+// runDisconnect closes the connections of an agent. It does not end their processes.
 func runDisconnect(ctx context.Context, c *kit.Call, opt *disconnectOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
@@ -71,8 +71,8 @@ func runDisconnect(ctx context.Context, c *kit.Call, opt *disconnectOptions) err
 	return nil
 }
 
-// end closes a session. Where the program that keeps it runs, the record stays, marked as closed: the program would only write
-// a record that is gone again, and takes one that is closed away itself.
+// end closes a connection. If its process runs, it only marks the record as closed: the process would write a removed record again,
+// and removes a closed one itself.
 func end(ctx context.Context, c *kit.Call, w *app.World, s *presence.Session) error {
 	if !kept(s) {
 		return w.Presence.Close(ctx, s)
@@ -84,18 +84,18 @@ func end(ctx context.Context, c *kit.Call, w *app.World, s *presence.Session) er
 	return err
 }
 
-// kept tells whether the process that a session names runs, and is not a later one that has got its number.
+// kept reports whether the process of a connection runs, and is not a later one with the same id.
 func kept(s *presence.Session) bool {
 	if s.PID <= 0 {
 		return false
 	}
 	began, alive := proc.StartTime(s.PID)
 	opened, ok := envelope.ParseTime(s.StartedAt)
-	const slack = time.Minute // somebody may have set the clock a little
+	const slack = time.Minute // the clock may have been adjusted
 	return alive && (!ok || began.Before(opened.Add(slack)))
 }
 
-// leaving is whose sessions are closed: whoever is named, or speaks here.
+// leaving returns the agent whose connections to close: the named one, or the one that speaks here.
 func leaving(ctx context.Context, c *kit.Call, opt *disconnectOptions, w *app.World) (address.Instance, error) {
 	if i := opt.Instance; i != "" {
 		who, err := c.Meant(ctx, w, i)

@@ -22,7 +22,7 @@ type renamedAgent struct {
 	Sessions int    `json:"sessions"` // live sessions that were changed
 }
 
-// runRename writes a name into the live sessions of an agent, and remembers it for the next one.
+// runRename writes a name into the live connections of an agent, and remembers it for the next one.
 func runRename(ctx context.Context, c *kit.Call, opt *renameOptions) error {
 	name := c.Arg(0)
 	if c.Under == kit.H2A {

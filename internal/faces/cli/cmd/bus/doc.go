@@ -1,2 +1,2 @@
-// Package bus has the verbs on a bus itself: who is on it, with which keys, what lies in its mailboxes and its store.
+// Package bus has the verbs for a bus itself: its agents, their keys, its mailboxes and its store.
 package bus

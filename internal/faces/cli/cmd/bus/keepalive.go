@@ -71,7 +71,7 @@ func runKeepalive(ctx context.Context, c *kit.Call, opt *keepaliveOptions) error
 		}
 		return failed
 	}
-	if c.Under == kit.Tutti { // it may have nothing to say for hours
+	if c.Under == kit.Tutti { // it may print nothing for hours
 		c.Remark("looking every %s, and when tmux says that something has changed; Ctrl-C ends it", every)
 	}
 	return k.Run(ctx)

@@ -40,7 +40,7 @@ func runKeysAdd(ctx context.Context, c *kit.Call, opt *keyOptions) error {
 	}
 	now := time.Now()
 	var proof *signature.Object
-	said := !IsPerson(who) || kit.FactsOf(c.App).Attended() // else it is a line as anybody could write it
+	said := !IsPerson(who) || kit.FactsOf(c.App).Attended() // otherwise any process could have written it
 	if said {
 		if proof, err = addProof(ctx, w, who, public, now); err != nil {
 			return err
@@ -60,7 +60,7 @@ func runKeysAdd(ctx context.Context, c *kit.Call, opt *keyOptions) error {
 	return keysChanged(ctx, c, w, who, "added", public.Short())
 }
 
-// warnUnproven says of a key of an agent that was added what it is worth, if that is nothing.
+// warnUnproven warns if an added key of an agent does not count.
 func warnUnproven(ctx context.Context, c *kit.Call, w *app.World, who address.Instance, public signature.Public) error {
 	if IsPerson(who) || c.Under == kit.H2A {
 		return nil
@@ -73,8 +73,8 @@ func warnUnproven(ctx context.Context, c *kit.Call, w *app.World, who address.In
 	return err
 }
 
-// addProof signs the event that adds a key with the key that the agent has here, if that one is active: readers then see
-// that the agent itself added it. Without such a key there is no proof, and the existing programs ask for none.
+// addProof signs the event that adds a key with the agent's key on this machine, if that one is active: readers then see that the
+// agent itself added it. Without such a key there is no proof, and existing programs do not ask for one.
 func addProof(ctx context.Context, w *app.World, who address.Instance, public signature.Public, now time.Time) (*signature.Object, error) {
 	keys, err := w.Registry.Keys(ctx, who)
 	if err != nil || !w.Ring.Has(who) {
@@ -103,7 +103,7 @@ type keysRevokeOptions struct {
 	Yes bool
 }
 
-// runKeysRevoke takes a key out of use.
+// runKeysRevoke revokes a key.
 func runKeysRevoke(ctx context.Context, c *kit.Call, opt *keysRevokeOptions) error {
 	w, err := c.World(app.Writing)
 	if err != nil {
@@ -138,7 +138,7 @@ func runKeysRevoke(ctx context.Context, c *kit.Call, opt *keysRevokeOptions) err
 	return keysChanged(ctx, c, w, who, "revoked", short)
 }
 
-// readKeyArgs reads whose key is meant, and its text.
+// readKeyArgs returns the agent, and the text of the key.
 func readKeyArgs(ctx context.Context, c *kit.Call, opt *keyOptions, w *app.World) (who address.Instance, pem string, err error) {
 	if who, err = c.Actor(ctx, w, opt.Instance); err != nil {
 		return "", "", err
@@ -166,7 +166,7 @@ func readKey(c *kit.Call, path string) (pem string, err error) {
 	return "", kit.FailIO("", err, "read the public key")
 }
 
-// keysChanged says what became of a key, and how many are active now.
+// keysChanged prints what was done to a key, and how many keys are active now.
 func keysChanged(ctx context.Context, c *kit.Call, w *app.World, who address.Instance, word, short string) error {
 	keys, err := w.Registry.Keys(ctx, who)
 	if err != nil {
@@ -188,7 +188,7 @@ type keysListOptions struct {
 	Instance string
 }
 
-// runKeysList lists the registered keys of one agent, or what this user has: private keys and pins.
+// runKeysList lists the registered keys of one agent, or the private keys and pins of this user.
 func runKeysList(ctx context.Context, c *kit.Call, opt *keysListOptions) error {
 	if opt.Instance == "" && c.Under == kit.H2A {
 		return c.Missing(&opt.Instance)
@@ -231,7 +231,7 @@ func runKeysList(ctx context.Context, c *kit.Call, opt *keysListOptions) error {
 		rows = append(rows, []string{shortOf(pem), "revoked", keyWord(pem, known)})
 	}
 	for _, pem := range all.PEM {
-		if !slices.Contains(keys.PEM, pem) { // it came with a mirror, and proves nothing here
+		if !slices.Contains(keys.PEM, pem) { // a mirror brought it, so it proves nothing here
 			rows = append(rows, []string{shortOf(pem), "mirrored", ""})
 		}
 	}
@@ -239,7 +239,7 @@ func runKeysList(ctx context.Context, c *kit.Call, opt *keysListOptions) error {
 	return nil
 }
 
-// shortOf is the fingerprint that people compare; a recorded text need not be a key.
+// shortOf returns the fingerprint that people compare. A recorded text need not be a key.
 func shortOf(pem string) string {
 	public, err := signature.ParsePublic(pem)
 	if err != nil {
@@ -248,7 +248,7 @@ func shortOf(pem string) string {
 	return public.Short()
 }
 
-// keyWord says why a key counts as the agent's own to this user, or that nothing proves that it is.
+// keyWord says why this user believes that a key is the agent's own, or that nothing proves it.
 func keyWord(pem string, known trust.Keys) string {
 	public, err := signature.ParsePublic(pem)
 	switch {
@@ -267,12 +267,11 @@ func keyWord(pem string, known trust.Keys) string {
 // An ownKey is one private key file of this bus.
 type ownKey struct {
 	file     string
-	instance address.Instance // "" when nobody is registered under that name
+	instance address.Instance // "" if no agent is registered under that name
 	short    string
 }
 
-// ownKeys lists the private keys of the bus. The name of a file loses letters of the id, so the ids are asked of the
-// registry.
+// ownKeys lists the private keys of the bus. The name of a file lacks letters of the id, so the ids come from the registry.
 func ownKeys(ctx context.Context, w *app.World) ([]ownKey, error) {
 	entries, err := smallfile.ReadDir(filepath.Join(w.Root.Path, "keys"), smallfile.NoLinks)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -294,7 +293,7 @@ func ownKeys(ctx context.Context, w *app.World) ([]ownKey, error) {
 	}
 	for reg, err := range w.Registry.All(ctx) {
 		if err != nil {
-			continue // a bad line names nobody
+			continue // a bad line names no agent
 		}
 		name, err := address.KeyName(string(reg.Instance))
 		if n, ok := at[name]; err == nil && ok && own[n].instance == "" {
@@ -347,7 +346,7 @@ func listOwnKeys(ctx context.Context, c *kit.Call, w *app.World) error {
 	return nil
 }
 
-// A keyList is what this user has: private keys, and the keys pinned for others.
+// A keyList is the private keys of this user, and the keys pinned for others.
 type keyList struct {
 	Keys []privateKey `json:"keys"`
 	Pins []pin        `json:"pins"`

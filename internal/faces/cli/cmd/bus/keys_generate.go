@@ -31,7 +31,7 @@ type generatedKey struct {
 	PublicKeyPEM   string `json:"publicKeyPem"`
 }
 
-// runKeysGenerate makes a key pair and tells where it lies. It registers nothing.
+// runKeysGenerate creates a key pair and prints its path. It registers nothing.
 func runKeysGenerate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions) error {
 	who, made, err := generate(ctx, c, opt)
 	if errors.Is(err, keyring.ErrKeyExists) {
@@ -55,8 +55,8 @@ func runKeysGenerate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions)
 	return nil
 }
 
-// generate makes the key pair of whoever is named, or speaks here. For one who is named a bus is made when there is none: the
-// first key of an agent may come before everything else.
+// generate creates the key pair of the named agent, or of the one that speaks here. For a named agent it creates a missing bus,
+// because the first key of an agent may come before everything else.
 func generate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions) (who address.Instance, made keyring.KeyFiles, err error) {
 	out, named := opt.Out, opt.Instance != ""
 	if named {
@@ -88,7 +88,7 @@ func generate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions) (who a
 	if who, err = c.Subject(ctx, w, opt.Instance); err != nil {
 		return "", made, err
 	}
-	if _, err := w.Registry.Registered(ctx, who); err == nil || w.Ring.Has(who) { // else it is to be the key of a new agent
+	if _, err := w.Registry.Registered(ctx, who); err == nil || w.Ring.Has(who) { // otherwise the key is for a new agent
 		if err := c.InName(ctx, w, who); err != nil {
 			return "", made, err
 		}
@@ -106,7 +106,7 @@ func generate(ctx context.Context, c *kit.Call, opt *keysGenerateOptions) (who a
 	return who, made, err
 }
 
-// generateIn makes a key pair in a folder of the user's choice, under the names that the keyring would give.
+// generateIn creates a key pair in the given folder, under the names that the keyring would give.
 func generateIn(dir string, who address.Instance, force bool) (keyring.KeyFiles, error) {
 	private, public, err := address.KeyFiles(string(who))
 	if err != nil {

@@ -14,10 +14,11 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// IsPerson tells whether somebody is a person.
+// IsPerson reports whether an address is that of a person.
 func IsPerson(who address.Instance) bool { return who.Canonical().Host() == identity.Human }
 
-// PersonOnly refuses what decides by which key a person is known, where no person can be: an agent could answer in that person's name.
+// PersonOnly refuses to change the known keys of a person unless a person can be at the terminal: an agent could otherwise answer in that
+// person's name.
 func PersonOnly(c *kit.Call, who address.Instance, what string) error {
 	if !IsPerson(who) || kit.FactsOf(c.App).Attended() {
 		return nil
@@ -26,14 +27,14 @@ func PersonOnly(c *kit.Call, who address.Instance, what string) error {
 		"%s: it concerns %s, a person, and this is not a terminal", what, kit.Name(who))
 }
 
-// BindPerson has a person be known here by a key, unless other keys are known already. A person at a terminal says so, and with that
-// accepts the person's registration.
+// BindPerson makes a key the known key of a person, unless others are known already. A person at a terminal confirms it, and with that
+// accepts the registration.
 func BindPerson(ctx context.Context, w *app.World, who address.Instance, key signature.Public) error {
 	if !IsPerson(who) || len(w.Pins.Bound(who)) > 0 {
 		return nil
 	}
 	if pinned, has := w.Pins.Get(who); has && !slices.Contains(pinned, key) {
-		return nil // another one was met first: "keys trust" asks
+		return nil // another key is known already: "keys trust" asks
 	}
 	_, registration, err := shownRegistration(ctx, w, who)
 	if err != nil {
@@ -45,7 +46,7 @@ func BindPerson(ctx context.Context, w *app.World, who address.Instance, key sig
 	return nil
 }
 
-// addedKey remembers what a person has added: a key behind which none of the person's own stands would count for nothing.
+// addedKey remembers a key that a person added: a key that no known key of the person vouches for would not count.
 func addedKey(ctx context.Context, w *app.World, who address.Instance, public signature.Public, proved bool) error {
 	if !IsPerson(who) {
 		return nil
@@ -63,12 +64,12 @@ func addedKey(ctx context.Context, w *app.World, who address.Instance, public si
 	return nil
 }
 
-// revocation is what is said when a key is revoked. Of that of a person the answers that were sealed with it stay: they are named, as far as they
-// can be read. Whatever is missing for that is told, and no hindrance: a key that was stolen has to go.
+// revocation returns the statement that revokes a key. The answers that a person sealed with the key stay valid: the statement names
+// them, as far as they can be read. What cannot be read is only a warning, because a stolen key has to go.
 func revocation(ctx context.Context, c *kit.Call, w *app.World, who address.Instance, pem string) (how registry.Revocation) {
 	public, err := signature.ParsePublic(pem)
 	if err != nil || !IsPerson(who) {
-		return how // what is no key has sealed nothing
+		return how // it is not a key, so it has sealed nothing
 	}
 	hashes, problems := SealedBy(ctx, w, who, public)
 	how.Before = SealedBefore(c, hashes, problems)
@@ -88,7 +89,7 @@ func revocation(ctx context.Context, c *kit.Call, w *app.World, who address.Inst
 	return how
 }
 
-// SealedBefore is what a revocation names of what was sealed under a key, and says what it does not.
+// SealedBefore returns the answers that a revocation names, and warns about those that it cannot name.
 func SealedBefore(c *kit.Call, hashes []string, problems []error) []string {
 	const most = 20
 	for n, err := range problems {
@@ -105,7 +106,7 @@ func SealedBefore(c *kit.Call, hashes []string, problems []error) []string {
 	return hashes
 }
 
-// Prover is the key that lies here of a person, if it is one that is in use: by it others who know the person see who revokes. nil: there is none.
+// Prover returns the key of a person on this machine if it is in use, else nil. It proves to others who revokes.
 func Prover(ctx context.Context, c *kit.Call, w *app.World, who address.Instance) *signature.Private {
 	if !w.Ring.Has(who) {
 		return nil
@@ -124,12 +125,12 @@ func Prover(ctx context.Context, c *kit.Call, w *app.World, who address.Instance
 	return own
 }
 
-// usable tells whether a key is in use as one of somebody who is known by some keys.
+// usable reports whether a key of a person counts, given the known ones.
 func usable(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
 	return slices.ContainsFunc(keys.Own(known), func(h registry.OwnKey) bool { return h.Key == key && !h.Revoked })
 }
 
-// StillHeld warns of a person who was taken out of service, and of whom a key goes on to count here: a tombstone is anybody's word.
+// StillHeld warns if a key of a retired person still counts here: any agent can write a tombstone.
 func StillHeld(ctx context.Context, c *kit.Call, w *app.World, who address.Instance) {
 	keys, err := w.Registry.Keys(ctx, who)
 	if err != nil || !IsPerson(who) {
@@ -143,7 +144,7 @@ func StillHeld(ctx context.Context, c *kit.Call, w *app.World, who address.Insta
 	}
 }
 
-// revokedKey forgets a key of a person that no other one could be shown to revoke: here the word of who is at the terminal is enough.
+// revokedKey forgets a key of a person if no other key proves the revocation: here the person at the terminal is enough.
 func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem string) error {
 	public, err := signature.ParsePublic(pem)
 	known := w.Pins.Bound(who)
@@ -152,7 +153,7 @@ func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem str
 	}
 	keys, err := w.Registry.Keys(ctx, who)
 	if err != nil || !usable(keys, known, public) {
-		return err // it is seen to be revoked
+		return err // the revocation is proven
 	}
 	_, registration, err := shownRegistration(ctx, w, who)
 	if err != nil {
@@ -162,7 +163,7 @@ func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem str
 	if _, err := w.Pins.Forget(who, now); err != nil {
 		return kit.FailIO("", err, "")
 	}
-	if accepted { // to forget a key takes no role away
+	if accepted { // forgetting a key removes no role
 		if err := w.Pins.AcceptRegistration(who, registration, now); err != nil {
 			return kit.FailIO("", err, "")
 		}
@@ -178,7 +179,7 @@ func revokedKey(ctx context.Context, w *app.World, who address.Instance, pem str
 	return nil
 }
 
-// SealedBy are the hashes of what a person has answered under a key.
+// SealedBy returns the hashes of the answers that a person sealed with a key.
 func SealedBy(ctx context.Context, w *app.World, who address.Instance, key signature.Public) ([]string, []error) {
 	return full.Agreements(w).Matters().Sealed(ctx, who, key)
 }

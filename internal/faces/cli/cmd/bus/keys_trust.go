@@ -20,7 +20,7 @@ type keysTrustOptions struct {
 	Yes, Forget bool
 }
 
-// runKeysTrust pins the registered key of an agent, on the word of a person.
+// runKeysTrust pins the registered key of an agent after a person confirms it.
 func runKeysTrust(ctx context.Context, c *kit.Call, opt *keysTrustOptions) error {
 	w, err := c.World(app.Reading)
 	if err != nil {
@@ -69,7 +69,7 @@ func runKeysTrust(ctx context.Context, c *kit.Call, opt *keysTrustOptions) error
 	return pinChanged(c, who, "pinned", next.Short())
 }
 
-// shownRegistration is what a person accepts of an agent beside its key: its roles and scopes, and the hash of the registration that says so.
+// shownRegistration returns what a person accepts of an agent beside its key: its roles and scopes, and the hash of its registration.
 func shownRegistration(ctx context.Context, w *app.World, who address.Instance) (roles, hash string, err error) {
 	reg, err := w.Registry.Registered(ctx, who)
 	switch {
@@ -81,8 +81,8 @@ func shownRegistration(ctx context.Context, w *app.World, who address.Instance) 
 	return strings.Join(reg.Roles, ", ") + " in " + strings.Join(reg.Scopes, ", "), reg.Hash(), nil
 }
 
-// toTrust is the key that is meant: that of the file, else the one added last, with which the agent signs from now on. Of a person it is the
-// last one that nobody has said to be theirs: what they have answered may be under an earlier one.
+// toTrust returns the key to pin: the one of the file, else the one added last, with which the agent signs from now on. For a person it is
+// the last one that is not confirmed: their answers may be sealed with an earlier one.
 func toTrust(ctx context.Context, c *kit.Call, opt *keysTrustOptions, w *app.World, who address.Instance, keys *registry.Keys) (next signature.Public, err error) {
 	known := w.Pins.Bound(who)
 	if path := opt.PublicKey; path != "" {
@@ -98,7 +98,7 @@ func toTrust(ctx context.Context, c *kit.Call, opt *keysTrustOptions, w *app.Wor
 		case slices.Contains(keys.Active, next):
 		case !slices.Contains(keys.Revoked, next):
 			return next, kit.BadState(list+app.QuoteArg(string(who)), "%s is not a key of %s here", next.Short(), kit.Name(who))
-		case !IsPerson(who) || !provedGone(keys, append(known, next), next): // of a person that says what the key has sealed before
+		case !IsPerson(who) || !provedGone(keys, append(known, next), next): // for a person, that names what the key has sealed
 			return next, kit.BadState(list+app.QuoteArg(string(who)), "the key %s of %s was revoked", next.Short(), kit.Name(who))
 		}
 		return next, nil
@@ -116,12 +116,12 @@ func toTrust(ctx context.Context, c *kit.Call, opt *keysTrustOptions, w *app.Wor
 	return keys.Active[len(keys.Active)-1], nil
 }
 
-// provedGone tells whether a revocation of a key counts for who knows an instance by some keys.
+// provedGone reports whether the revocation of a key is proven by one of the known keys.
 func provedGone(keys *registry.Keys, known []signature.Public, key signature.Public) bool {
 	return slices.ContainsFunc(keys.Own(known), func(h registry.OwnKey) bool { return h.Key == key && h.Revoked })
 }
 
-// trustKey pins a key. Where it is an earlier one of a person that one is known from now on, and mail is checked with the later one as before.
+// trustKey pins a key. An earlier key of a person becomes known, and mail is checked with the later one as before.
 func trustKey(w *app.World, who address.Instance, next signature.Public, registration string, keys *registry.Keys) error {
 	pinned, _ := w.Pins.Get(who)
 	later := slices.DeleteFunc(pinned, func(key signature.Public) bool {
@@ -136,8 +136,8 @@ func trustKey(w *app.World, who address.Instance, next signature.Public, registr
 	return nil
 }
 
-// trustHint says what to type for a name that nobody signs under. A key is pinned for a full id only: who else is called so
-// must not come to be trusted by the way.
+// trustHint returns the command to type for a name that is not a full id. A key is pinned for a full id only, so that no other agent
+// of that name becomes trusted.
 func trustHint(ctx context.Context, c *kit.Call, w *app.World, who address.Instance) string {
 	const otherwise = `"tutti discover --all" lists who is registered; look at the spelling, and at the bus ("tutti root")`
 	if reg, err := w.Registry.Registered(ctx, who); err == nil && reg.Mirrored() {
@@ -153,7 +153,7 @@ func trustHint(ctx context.Context, c *kit.Call, w *app.World, who address.Insta
 	return "a key is pinned for a full id: " + strings.Join(fast.Names(all), ", ")
 }
 
-// confirmPin asks, unless --yes was given. Where nobody can answer nothing is pinned.
+// confirmPin asks, unless --yes is given. Without a terminal nothing is pinned.
 func confirmPin(c *kit.Call, opt *keysTrustOptions, who address.Instance, same bool) error {
 	if same {
 		return nil
@@ -173,7 +173,7 @@ func forgetPin(c *kit.Call, w *app.World, who address.Instance) error {
 	return pinChanged(c, who, "forgotten", "")
 }
 
-// A pinnedKey is what became of a pinned key.
+// A pinnedKey is a key that was pinned, or was pinned already.
 type pinnedKey struct {
 	OK          bool   `json:"ok"`
 	Instance    string `json:"instance"` // the agent

@@ -19,7 +19,7 @@ type parcel struct {
 	*kit.Account
 	raw     []byte
 	who     *identity.Speaker
-	vouched bool // who speaks may sign it; never beside those who have signed
+	vouched bool // the speaker may sign it; never set if it is signed already
 }
 
 // A parcelOptions is the flags of verbs that store an envelope.
@@ -125,7 +125,7 @@ type copied struct {
 	Instance string `json:"instance"` // the agent
 }
 
-// runOutboxPut keeps a copy of what was sent by other means.
+// runOutboxPut stores a copy of a message that was sent elsewhere.
 func runOutboxPut(ctx context.Context, c *kit.Call, opt *parcelOptions) error {
 	p, err := readParcel(ctx, c, opt)
 	if err != nil {
@@ -180,7 +180,7 @@ func runInboxRead(ctx context.Context, c *kit.Call, opt *inboxReadOptions) error
 	return fast.Messages(ctx, c, d, all, bad, "no mail for "+kit.Name(d.Who.Instance), fast.FromOnly)
 }
 
-// readOne prints a message whole, wherever it lies.
+// readOne prints a whole message from the mailbox, the archive or the outbox.
 func readOne(ctx context.Context, c *kit.Call, d *kit.Account, id string) error {
 	m, err := d.Mail.Find(ctx, d.Who.Instance, id)
 	if err != nil {

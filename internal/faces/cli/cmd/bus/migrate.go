@@ -16,15 +16,14 @@ import (
 // schemaVersion is the only version of a bus that there is.
 const schemaVersion = "1"
 
-// A renaming is one name of an old release and what it became.
-// A renaming is one name in the present form.
+// A renaming is a name of an old release with its new one.
 type renaming struct {
 	From   string `json:"from"`
 	To     string `json:"to"`
 	Status string `json:"status"` // what was done
 }
 
-// A migration is what became of old names.
+// A migration lists the old names and their new ones.
 type migration struct {
 	OK        bool       `json:"ok"`
 	Root      string     `json:"root"`   // the bus
@@ -48,7 +47,7 @@ type storeMigrateOptions struct {
 	SanitizePaths, DryRun bool
 }
 
-// runStoreMigrate brings old names to the present form. Between versions there is nothing to do yet.
+// runStoreMigrate changes old names to the present form. Between versions there is nothing to do yet.
 func runStoreMigrate(_ context.Context, c *kit.Call, opt *storeMigrateOptions) error {
 	from, to := orDefault(opt.From, schemaVersion), orDefault(opt.To, schemaVersion)
 	if from != schemaVersion || to != schemaVersion {
@@ -93,7 +92,7 @@ func migrated(c *kit.Call, opt *storeMigrateOptions, root, from, to string) erro
 	return nil
 }
 
-// renamed lists the folders whose entries carry names made from ids, and whether these are files with an ending.
+// renamed lists the folders whose entries have names made from ids, and whether these are files with an ending.
 var renamed = [...]struct {
 	folder string
 	files  bool
@@ -107,7 +106,7 @@ var renamed = [...]struct {
 	{"presence", true},
 }
 
-// sanitize renames what old releases named with characters that a path should not hold. A taken name is a conflict.
+// sanitize renames the entries that old releases named with characters that a path should not have. A taken name is a conflict.
 func sanitize(root string, dry bool) (done, conflicts []renaming, err error) {
 	d, err := atomicfile.OpenDir(root)
 	if err != nil {

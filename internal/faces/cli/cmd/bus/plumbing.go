@@ -36,7 +36,7 @@ func runHash(_ context.Context, c *kit.Call) error {
 	return nil
 }
 
-// spki is what stands before the 32 bytes of an Ed25519 public key in a PEM block: the encoding has no other form.
+// spki are the bytes before the 32 bytes of an Ed25519 public key in a PEM block: the encoding has no other form.
 const spki = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
 
 // readPublicKey reads an Ed25519 public key from a PEM file.
@@ -61,7 +61,7 @@ func readPublicKey(path string) (ed25519.PublicKey, error) {
 	return ed25519.PublicKey(block.Bytes[len(spki):]), nil
 }
 
-// decodeSignature reads base64 in both alphabets, padded or not. Nil means that it is none.
+// decodeSignature reads base64 in both alphabets, padded or not. It returns nil for any other text.
 func decodeSignature(s string) []byte {
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
 	sig, err := base64.RawStdEncoding.DecodeString(s)
@@ -111,7 +111,7 @@ func runVerify(_ context.Context, c *kit.Call, opt *verifyOptions) error {
 	return kit.BadState("", "verify: the signature does not fit")
 }
 
-// verifies checks one given signature over raw, or those in its member signatures over the rest.
+// verifies checks the given signature of raw, or those in its member signatures over the rest.
 func verifies(raw []byte, key ed25519.PublicKey, signature, only string) (good bool, by string, err error) {
 	if signature != "" {
 		text, err := canonjson.Canonical(raw)
@@ -180,7 +180,7 @@ func runWaitHalt(ctx context.Context, c *kit.Call, opt *waitHaltOptions) error {
 	return nil
 }
 
-// bodyAndKey reads a key, and behind it a JSON body.
+// bodyAndKey reads a key, and after it a JSON body.
 func bodyAndKey(c *kit.Call) (store.Key, []byte, error) {
 	key, err := keyArgs(c.Args[:len(c.Args)-1])
 	if err != nil {

@@ -15,7 +15,7 @@ type handedOver struct {
 	Build   string `json:"build"`
 }
 
-// runHandover is what tutti-full answers to show that it did.
+// runHandover prints the build of tutti-full, which answers it.
 func runHandover(_ context.Context, c *kit.Call) error {
 	if c.JSON {
 		c.Result(handedOver{true, "tutti-full", kit.BuildID()})

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// A roleResult is what role prints for programs.
+// A roleResult is an agent with the role that it was given.
 type roleResult struct {
 	OK    bool             `json:"ok"`
 	Agent address.Instance `json:"instance"`
@@ -21,7 +21,7 @@ type roleResult struct {
 	Given bool             `json:"given"`
 }
 
-// runRole gives an existing agent a role, on the word of the user.
+// runRole gives an existing agent a role, if the user asks for it.
 func runRole(ctx context.Context, c *kit.Call) error {
 	role := strings.ToUpper(c.Arg(1))
 	if !slices.Contains(envelope.Roles, role) {
@@ -79,7 +79,7 @@ func giveRole(ctx context.Context, w *app.World, who address.Instance, role stri
 	return nil
 }
 
-// giveConnected gives an agent the role that the user connected it with, where it was registered with that role before, by itself.
+// giveConnected gives an agent the role that the user connected it with, if the agent had registered itself with that role before.
 func giveConnected(ctx context.Context, w *app.World, who address.Instance, role string) error {
 	if role == "" {
 		return nil
@@ -91,7 +91,7 @@ func giveConnected(ctx context.Context, w *app.World, who address.Instance, role
 	return giveRole(ctx, w, who, role, time.Now())
 }
 
-// roleGiver is who the grant names, "" where nobody has an identity yet.
+// roleGiver returns the agent that the grant names, "" if the user has no identity yet.
 func roleGiver(ctx context.Context, c *kit.Call, w *app.World) address.Instance {
 	s, err := c.Peek(ctx, w, "")
 	if err != nil {

@@ -16,13 +16,13 @@ type initOptions struct {
 	Force bool
 }
 
-// An initiated is the bus that was made, or was there already.
+// An initiated is the bus that was created, or existed already.
 type initiated struct {
 	OK   bool   `json:"ok"`
 	Root string `json:"root"` // the bus
 }
 
-// runInit makes the bus that is meant, or the one of the folder that is named.
+// runInit creates the bus of a folder, or of the place where verbs look for it.
 func runInit(ctx context.Context, c *kit.Call, opt *initOptions) error {
 	if c.Under == kit.Tutti && c.Arg(0) != "" {
 		if c.RootFlag() != "" {
@@ -60,7 +60,7 @@ func runInit(ctx context.Context, c *kit.Call, opt *initOptions) error {
 	return nil
 }
 
-// sayForeign tells that a bus which was there already is not taken up by standing near it.
+// sayForeign warns that an existing bus is not used before the user accepts it.
 func sayForeign(c *kit.Call, root *app.Root, was bool) {
 	if !was || root.Source != app.FromFlag || filepath.Base(root.Path) != ".h2a" || c.App.IsAccepted(root.Path) {
 		return
@@ -82,7 +82,7 @@ type rootView struct {
 	Others     []string `json:"others"`     // other buses that could be used here
 }
 
-// runRoot shows which bus is meant.
+// runRoot shows which bus verbs use here.
 func runRoot(_ context.Context, c *kit.Call) error {
 	root, err := c.App.Root()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// A SessionFilter is what the flags of the inventories ask for.
+// A SessionFilter is the flags that select connections.
 type SessionFilter struct{ Scope, Instance, Name string }
 
 func (f *SessionFilter) takes(s *presence.Session) bool {
@@ -24,7 +24,7 @@ func (f *SessionFilter) takes(s *presence.Session) bool {
 		(f.Name == "" || strings.Contains(strings.ToLower(s.Name), strings.ToLower(f.Name)))
 }
 
-// Fresh returns the live sessions that a filter takes; none where there is no bus to read.
+// Fresh returns the live connections that a filter selects; none without a bus.
 func Fresh(ctx context.Context, f *SessionFilter, w *app.World) ([]*presence.Session, error) {
 	if w == nil {
 		return nil, nil
@@ -36,7 +36,7 @@ func Fresh(ctx context.Context, f *SessionFilter, w *app.World) ([]*presence.Ses
 	return slices.DeleteFunc(all, func(s *presence.Session) bool { return !f.takes(s) }), nil
 }
 
-// runSessions lists the live sessions as they are recorded.
+// runSessions lists the live connections as they are stored.
 func runSessions(ctx context.Context, c *kit.Call, opt *SessionFilter) error {
 	w, err := c.Reads()
 	if err != nil {

@@ -30,7 +30,7 @@ func kindArg(name string) (store.Kind, error) {
 	return 0, kit.UsageHint(hint, "%s: no such kind", kit.Clean(name))
 }
 
-// keyArgs reads a key from words of the command line: the kind, then the owner and the name, where the kind has them.
+// keyArgs reads a key from the command line: the kind, then the owner and the name if the kind has them.
 func keyArgs(words []string) (store.Key, error) {
 	kind, err := kindArg(words[0])
 	if err != nil {
@@ -65,7 +65,7 @@ var classNames = [...]string{
 	store.LenientLog: "log, lenient",
 }
 
-// A storeKind is one kind of what a bus keeps.
+// A storeKind is one kind of documents or logs.
 type storeKind struct {
 	Kind  string `json:"kind"`
 	Class string `json:"class"` // document, log or lock
@@ -249,7 +249,7 @@ func runStoreLog(ctx context.Context, c *kit.Call, opt *storeLogOptions) error {
 			return err
 		}
 		if c.JSON {
-			c.ResultLine(storeLine{string(line.At), string(line.Next), line.Data}) // one a line: a log may be longer than memory
+			c.ResultLine(storeLine{string(line.At), string(line.Next), line.Data}) // one per line: a log may be longer than memory
 		} else {
 			c.Raw(line.Data)
 		}

@@ -14,7 +14,7 @@ import (
 	"tutti/internal/store"
 )
 
-// A Census counts what a walk over the store has met.
+// A Census counts what a walk over the store finds.
 type Census struct {
 	docs, lines int
 	Unfit       []string
@@ -57,7 +57,7 @@ func runStoreCheck(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-// NoInbox says that a bus in a folder has lost the folder of its mailboxes, "" where it has not.
+// NoInbox says that a bus in a folder has lost the folder of its mailboxes, "" if it has not.
 func NoInbox(root string) string {
 	if _, err := os.Lstat(filepath.Join(root, "inbox")); !errors.Is(err, fs.ErrNotExist) {
 		return ""
@@ -65,7 +65,7 @@ func NoInbox(root string) string {
 	return "inbox: the folder of all mailboxes is missing"
 }
 
-// A Whole is what check needs of a store.
+// A Whole is a store that check can read.
 type Whole interface {
 	store.Reader
 	store.Log
@@ -132,7 +132,7 @@ func (f *Census) Log(ctx context.Context, s Whole, key store.Key) error {
 func (f *Census) one(ctx context.Context, s Whole, key store.Key) error {
 	doc, err := s.Get(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // taken away since it was listed
+		return nil // removed since it was listed
 	}
 	if err != nil {
 		return err
@@ -144,13 +144,13 @@ func (f *Census) one(ctx context.Context, s Whole, key store.Key) error {
 	return nil
 }
 
-// note counts what is unfit and hands every other error on.
+// note counts an unfit document, and returns every other error.
 func (f *Census) note(err error) error {
 	var u *store.UnfitError
 	if !errors.As(err, &u) {
 		return err
 	}
-	if why := u.Error(); !slices.Contains(f.Unfit, why) { // trails are found by the mailboxes, whose owners come up twice
+	if why := u.Error(); !slices.Contains(f.Unfit, why) { // the owner of a trail is found twice
 		f.Unfit = append(f.Unfit, why)
 	}
 	return nil

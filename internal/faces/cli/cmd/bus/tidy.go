@@ -16,7 +16,7 @@ import (
 
 const (
 	tidyAge = 90 * 24 * time.Hour
-	// leastTidyAge is a day: a message that was taken a moment ago and is sent again must still be known.
+	// leastTidyAge is a day: a message that was just taken and is sent again must still be known.
 	leastTidyAge = 24 * time.Hour
 )
 
@@ -153,5 +153,5 @@ func tidiedOf(opt *storeTidyOptions, done []filestore.Tidied, trails []mailbox.S
 	}
 }
 
-// kibibytes writes a size for people, rounded up.
+// kibibytes formats a size for people, rounded up.
 func kibibytes(n int64) string { return strconv.FormatInt((n+1023)>>10, 10) + " KiB" }
