@@ -54,6 +54,16 @@ type Overview struct {
 	Warnings []Warning
 }
 
+// Project is the mailbox of the project at a path, nil when there is none.
+func (s *Overview) Project(path string) *Project {
+	for _, p := range s.Projects {
+		if p.Path == path {
+			return p
+		}
+	}
+	return nil
+}
+
 // Trouble reports whether a mailbox could not be looked at.
 func (s *Overview) Trouble() bool {
 	return slices.ContainsFunc(s.Projects, func(p *Project) bool { return p.Err != nil })

@@ -10,10 +10,10 @@ package poll
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
+	"tutti/internal/comms/draft"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
@@ -181,12 +181,11 @@ func (p *poll) survey(ctx context.Context) (*overview.Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, found := range s.Projects {
-		if found.Path == p.opt.Project.Path {
-			return found, found.Err
-		}
+	found := s.Project(p.opt.Project.Path)
+	if found == nil {
+		return nil, nil
 	}
-	return nil, nil
+	return found, found.Err
 }
 
 // judge decides on one message and keeps it if that is news. It returns the code that the agent sees, "" for what belongs into
@@ -257,8 +256,8 @@ func (p *poll) lastProgress(ctx context.Context, talk *overview.Conversation) (t
 // progress sends a progress message that is the next one of a conversation.
 func (p *poll) progress(ctx context.Context, talk *overview.Conversation, d exchange.Draft, title, body string) error {
 	d.Sender, d.Project, d.Dir = p.opt.Project.Slug(), p.opt.Project, p.opt.Project.Path
-	d.Text = fmt.Appendf(nil, "#+TITLE: %s\n#+CONVERSATION_ID: %s\n#+MESSAGE_TYPE: %s\n#+SEQUENCE: %d\n#+TIMESTAMP: %s\n#+PROTOCOL_VERSION: %s\n\n%s\n",
-		title, talk.ID, protocol.Progress, talk.NextSequence, protocol.TimeOfSend, protocol.Version, body)
+	text := draft.Draft{Conversation: talk.ID, Title: title, Type: protocol.Progress, Sequence: talk.NextSequence, Timestamp: protocol.TimeOfSend, Body: body + "\n"}
+	d.Text = text.Text()
 	_, err := p.office.Send(ctx, d)
 	return err
 }

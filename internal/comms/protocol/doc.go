@@ -70,6 +70,15 @@ const (
 // Types are all of them, in the order of a life cycle.
 func Types() []Type { return []Type{Request, Progress, Query, Pushback, Complete, Release, Escalate} }
 
+// TypeWords are the types as they are written.
+func TypeWords() []string {
+	var words []string
+	for _, t := range Types() {
+		words = append(words, string(t))
+	}
+	return words
+}
+
 // Valid reports whether it is one of the seven; they are written in lower case only.
 func (t Type) Valid() bool {
 	switch t {

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
+	"tutti/internal/comms/draft"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/canonjson"
@@ -53,7 +54,7 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 		Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"), Fallback: c.On("local-fallback"), DryRun: c.On("dry-run"), Strict: true,
 		Artifact: artifactOf(c),
 	}
-	if isDraft(said) {
+	if draft.Is(said) {
 		for _, flag := range sketchFlags {
 			if c.IsSet(flag) {
 				return kit.Usagef("send: the text has a header of its own; --%s is for a text without one", flag)
@@ -64,9 +65,8 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 		if err := leadsTo(c, o, to, l.Fallback); err != nil {
 			return projectRefused(c, to, err)
 		}
-		d := &sketch{c: c, office: o, project: project, self: sender, to: to, said: said}
-		s, err := d.send(ctx, &l)
-		return projectSaid(c, to, s, err)
+		s, err := sketchOf(c, o, &l).Send(ctx, l)
+		return projectSaid(c, to, s, sketchFault(c, err))
 	}
 	s, err := o.Send(ctx, l)
 	return projectSaid(c, to, s, err)
@@ -83,20 +83,6 @@ func projectSaid(c *kit.Call, to string, s *exchange.Sent, err error) error {
 	}
 	projectReceipt(c, s)
 	return nil
-}
-
-// isDraft tells whether a text is a message already: it has a header with a field of one.
-func isDraft(text string) bool {
-	h, err := parseOrg(text)
-	if err != nil {
-		return false
-	}
-	for _, key := range []string{"CONVERSATION_ID", "MESSAGE_TYPE", "SEQUENCE", "PROTOCOL_VERSION"} {
-		if _, has := h.Get(key); has {
-			return true
-		}
-	}
-	return false
 }
 
 // leadsTo tells whether an address leads somewhere, as far as that is known on this machine.

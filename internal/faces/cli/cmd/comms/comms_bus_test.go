@@ -65,14 +65,3 @@ func TestFind(t *testing.T) {
 		t.Errorf("found what is not there: %q", got)
 	}
 }
-
-func TestSlugOf(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"Where do the figures come from?": "where-do-the-figures", "???": "question", "": "question",
-	} {
-		if got := fast.SlugOf(text); got != want {
-			t.Errorf("slugOf(%q): got %q, want %q", text, got, want)
-		}
-	}
-}

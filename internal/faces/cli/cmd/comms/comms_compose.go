@@ -13,10 +13,9 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/comms/draft"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/core/canonjson"
-	"tutti/internal/core/orgfile"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -30,9 +29,7 @@ type composer struct {
 	self   string
 	now    time.Time
 
-	id, title, kind string
-	sequence        int
-	lines           []string // of the header
+	draft draft.Draft
 }
 
 // A question asks for one value.
@@ -71,101 +68,64 @@ func runCommsCompose(ctx context.Context, c *kit.Call, opt *commsComposeOptions)
 	if err := m.header(ctx, project); err != nil {
 		return err
 	}
-	text, err := m.text()
-	if err != nil {
+	if err := m.finish(); err != nil {
 		return err
 	}
-	return m.deliver(text)
+	return m.deliver()
 }
 
 // header finds out what the header says.
 func (m *composer) header(ctx context.Context, project exchange.Project) (err error) {
-	if m.id, err = m.value(question{flag: &m.opt.Conversation, given: m.opt.Conversation, ask: "conversation (small letters, digits, hyphens)", wrong: func(s string) string {
-		if !protocol.Slug(s) {
-			return fmt.Sprintf("invalid conversation name %q: use small letters, digits and single hyphens, at most %d", kit.Clean(s), protocol.MaxSlug)
-		}
-		return ""
-	}}); err != nil {
+	d := &m.draft
+	if d.Conversation, err = m.value(question{flag: &m.opt.Conversation, given: m.opt.Conversation, ask: "conversation (small letters, digits, hyphens)", wrong: draft.BadConversation}); err != nil {
 		return err
 	}
-	m.thread, err = m.office.Thread(ctx, project, m.id)
+	m.thread, err = m.office.Thread(ctx, project, d.Conversation)
 	if err != nil {
 		m.c.Warn("the conversation could not be read as a whole: %s", kit.Clean(err.Error()))
 	}
-	if m.title, err = m.value(question{flag: &m.opt.Title, given: m.opt.Title, ask: "title", wrong: oneLineOnly}); err != nil {
+	if d.Title, err = m.value(question{flag: &m.opt.Title, given: m.opt.Title, ask: "title", wrong: draft.BadLine}); err != nil {
 		return err
 	}
-	kinds := make([]string, 0, len(protocol.Types()))
-	for _, t := range protocol.Types() {
-		kinds = append(kinds, string(t))
-	}
-	if m.kind, err = m.value(question{flag: &m.opt.Type, given: m.opt.Type, ask: "type", usual: m.usualType(), words: kinds}); err != nil {
-		return err
-	}
-	sequence, err := m.value(question{flag: &m.opt.Sequence, given: strconv.Itoa(m.opt.Sequence), ask: "sequence", usual: strconv.Itoa(max(1, m.thread.State.NextSequence)), wrong: func(s string) string {
-		if n, err := strconv.Atoi(s); err != nil || n < 1 {
-			return "a sequence is a number from 1 on"
-		}
-		return ""
-	}})
+	kind, err := m.value(question{flag: &m.opt.Type, given: m.opt.Type, ask: "type", usual: string(draft.UsualType(&m.thread)), words: protocol.TypeWords()})
 	if err != nil {
 		return err
 	}
-	m.sequence, _ = strconv.Atoi(sequence)
-	m.lines = append(m.lines,
-		"TITLE: "+m.title, "CONVERSATION_ID: "+m.id, "MESSAGE_TYPE: "+m.kind, "SEQUENCE: "+sequence,
-		"TIMESTAMP: "+protocol.TimeOfSend, "PROTOCOL_VERSION: "+protocol.Version)
+	sequence, err := m.value(question{flag: &m.opt.Sequence, given: strconv.Itoa(m.opt.Sequence), ask: "sequence", usual: strconv.Itoa(max(1, m.thread.State.NextSequence)), wrong: draft.BadSequence})
+	if err != nil {
+		return err
+	}
+	d.Type, d.Timestamp = protocol.Type(kind), protocol.TimeOfSend
+	d.Sequence, _ = strconv.Atoi(sequence)
 	return m.more()
 }
 
 // more adds what only some messages have.
-func (m *composer) more() error {
-	if m.kind == string(protocol.Release) {
-		status, err := m.value(question{flag: &m.opt.ReleaseStatus, given: m.opt.ReleaseStatus, ask: "release status", usual: protocol.ReleasedComplete, words: protocol.ReleaseStatuses()})
+func (m *composer) more() (err error) {
+	d := &m.draft
+	if d.Type == protocol.Release {
+		d.ReleaseStatus, err = m.value(question{flag: &m.opt.ReleaseStatus, given: m.opt.ReleaseStatus, ask: "release status", usual: protocol.ReleasedComplete, words: protocol.ReleaseStatuses()})
 		if err != nil {
 			return err
 		}
-		m.lines = append(m.lines, "RELEASE_STATUS: "+status)
 	}
-	if m.kind == string(protocol.Request) && (m.thread.State.PushbackOpen || m.c.IsSet(&m.opt.Response)) {
+	if d.Type == protocol.Request && (m.thread.State.PushbackOpen || m.c.IsSet(&m.opt.Response)) {
 		words := []string{protocol.Revise, protocol.Insist}
-		response, err := m.value(question{flag: &m.opt.Response, given: m.opt.Response, ask: "the pushback is answered by", usual: protocol.Revise, words: words})
+		d.Response, err = m.value(question{flag: &m.opt.Response, given: m.opt.Response, ask: "the pushback is answered by", usual: protocol.Revise, words: words})
 		if err != nil {
 			return err
 		}
-		m.lines = append(m.lines, "PUSHBACK_RESPONSE: "+response)
 	}
 	if m.c.IsSet(&m.opt.InReplyTo) {
-		m.lines = append(m.lines, orgfile.InReplyTo+": "+strconv.Itoa(m.opt.InReplyTo))
+		d.InReplyTo = strconv.Itoa(m.opt.InReplyTo)
 	}
 	if m.opt.Tools != "" {
-		if wrong := oneLineOnly(m.opt.Tools); wrong != "" {
+		if wrong := draft.BadLine(m.opt.Tools); wrong != "" {
 			return kit.Usagef("--tools: %s", wrong)
 		}
-		m.lines = append(m.lines, orgfile.RequiresTools+": "+m.opt.Tools)
+		d.Tools = m.opt.Tools
 	}
 	return nil
-}
-
-// oneLineOnly says what is wrong with a text that has to stand in a header.
-func oneLineOnly(s string) string {
-	switch {
-	case strings.TrimSpace(s) == "":
-		return "it is empty"
-	case strings.ContainsAny(s, "\r\n\x00"):
-		return "it has to stand on one line"
-	case len(s) > orgfile.MaxValue:
-		return fmt.Sprintf("it has %d bytes, and %d are the most", len(s), orgfile.MaxValue)
-	}
-	return ""
-}
-
-// usualType is what comes next most often: a request opens, and what follows reports.
-func (m *composer) usualType() string {
-	if len(m.thread.Messages) == 0 || m.thread.State.Terminal {
-		return string(protocol.Request)
-	}
-	return string(protocol.Progress)
 }
 
 // value returns what a flag says, or the answer of the person at the terminal, or what is usual.
@@ -219,64 +179,42 @@ func (q *question) refuses(answer string) string {
 	return ""
 }
 
-// text is the draft. It was checked as send will check it, but for what only the time of sending tells.
-func (m *composer) text() ([]byte, error) {
-	body := []byte("\n")
+// finish adds the body and checks the draft.
+func (m *composer) finish() error {
 	if m.c.IsSet(&m.opt.Body) {
 		given, err := m.c.Body(m.opt.Body)
 		if err != nil {
-			return nil, kit.FailIO("", err, "")
+			return kit.FailIO("", err, "")
 		}
-		body = append(body, given...)
-		if len(given) > 0 && given[len(given)-1] != '\n' {
-			body = append(body, '\n')
-		}
+		m.draft.Body = string(given)
 	}
-	var text []byte
-	for _, line := range m.lines {
-		text = append(text, "#+"+line+"\n"...)
-	}
-	text = append(text, body...)
-	stamped, _ := protocol.Timed(text, m.now)
-	h, err := orgfile.Parse(stamped)
-	if err != nil {
-		return nil, kit.Usagef("compose: %s", kit.Clean(err.Error()))
-	}
-	message, problems, _ := protocol.Read(h)
-	if len(problems) > 0 {
-		return nil, kit.Usagef("compose: %s", kit.Clean(problems[0].Detail))
-	}
-	if m.sequence == 1 && message.Type != protocol.Request {
-		return nil, kit.Usagef("compose: sequence 1 is always a request")
-	}
-	switch code := m.thread.State.Refuses(m.self, message.Type, message.Response); code {
-	case "":
-	case protocol.CodeCapReached:
-		return nil, kit.Refuse("--type escalate, with both positions: the user decides", "compose: it was pushed back and insisted often enough")
-	case protocol.WarnReleaseByReceiver:
-		return nil, kit.Refuse("--type complete says that the work is done", "compose: only the project that made the request releases it")
-	default:
+	switch code, err := m.draft.Check(&m.thread.State, m.self, m.now); {
+	case err != nil:
+		return kit.Usagef("compose: %s", kit.Clean(err.Error()))
+	case code == protocol.CodeCapReached:
+		return kit.Refuse("--type escalate, with both positions: the user decides", "compose: it was pushed back and insisted often enough")
+	case code == protocol.WarnReleaseByReceiver:
+		return kit.Refuse("--type complete says that the work is done", "compose: only the project that made the request releases it")
+	case code != "":
 		m.c.Warn("%s", protocol.SendWarning(code))
 	}
-	return text, nil
+	return nil
 }
 
 // deliver writes the draft where it was asked for.
-func (m *composer) deliver(text []byte) error {
-	c := m.c
+func (m *composer) deliver() error {
+	c, text := m.c, m.draft.Text()
 	path := m.opt.Out
 	if path == "" && m.answer != nil {
 		var err error
-		usual := m.id + "-" + strconv.Itoa(m.sequence) + ".org"
-		if path, err = m.value(question{flag: &m.opt.Out, given: m.opt.Out, ask: "file", usual: usual, wrong: oneLineOnly}); err != nil {
+		usual := m.draft.Conversation + "-" + strconv.Itoa(m.draft.Sequence) + ".org"
+		if path, err = m.value(question{flag: &m.opt.Out, given: m.opt.Out, ask: "file", usual: usual, wrong: draft.BadLine}); err != nil {
 			return err
 		}
 	}
 	switch {
 	case path == "" && c.JSON:
-		var o canonjson.Object
-		o.Str("draft", string(text))
-		c.Emit(o.Bytes())
+		c.Result(draft.Printed{Draft: string(text)})
 		return nil
 	case path == "":
 		c.Out = append(c.Out, text...)
@@ -288,12 +226,7 @@ func (m *composer) deliver(text []byte) error {
 		return kit.FailIO("", err, "compose")
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Str("path", path)
-		o.Str("conversation_id", m.id)
-		o.Str("message_type", m.kind)
-		o.Int("sequence", int64(m.sequence))
-		c.Emit(o.Bytes())
+		c.Result(draft.Written{Path: path, Conversation: m.draft.Conversation, Type: m.draft.Type, Sequence: m.draft.Sequence})
 		return nil
 	}
 	c.Line(kit.Clean(path))

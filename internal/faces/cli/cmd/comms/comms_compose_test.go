@@ -41,12 +41,11 @@ func TestComposeAsks(t *testing.T) {
 		}
 		m.opt = kit.Fill[commsComposeOptions](m.c)
 		err = m.header(t.Context(), project)
-		var text []byte
 		if err == nil {
-			text, err = m.text()
+			err = m.finish()
 		}
 		if err == nil {
-			err = m.deliver(text)
+			err = m.deliver()
 		}
 		if c.fails != "" {
 			if err == nil || !strings.Contains(err.Error(), c.fails) {

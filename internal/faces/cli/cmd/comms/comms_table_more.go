@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"tutti/internal/comms/draft"
 	"tutti/internal/comms/poll"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/render"
@@ -65,7 +66,8 @@ $ tutti comms farewell --project notes`,
 	},
 	{
 		Name: "comms compose", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Opts: kit.WithFlags(runCommsCompose),
-		Short: "write the draft of a message, asking for what is missing",
+		Result: render.OneOf{draft.Printed{}, draft.Written{}},
+		Short:  "write the draft of a message, asking for what is missing",
 		Flags: []kit.Flag{
 			{Name: "out", Kind: kit.Text, Value: "file", Offer: kit.Files, Help: "where the draft goes, a new file (default: standard output)"},
 			{Name: "conversation", Kind: kit.Text, Value: "id", Offer: kit.Conversations, Help: "the conversation, new or under way: small letters, digits, hyphens"},
