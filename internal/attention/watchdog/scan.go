@@ -1,6 +1,7 @@
 package watchdog
 
 import (
+	"encoding/json"
 	"slices"
 
 	"tutti/internal/bus/presence"
@@ -45,15 +46,17 @@ func reasonOf(e *Entry) string {
 	return Stopped
 }
 
-// JSON is a finding as programs read it.
-func (f Finding) JSON() []byte {
-	var o canonjson.Object
-	o.Str("instance", string(f.Instance))
-	o.Str("reason", f.Reason)
-	o.Str("workStatus", f.WorkStatus)
-	if l, ok := canonjson.Get(f.Raw, "launchContext"); ok {
-		o.Raw("launchContext", l)
-	}
-	o.Int("relanceCount", int64(f.RelanceCount))
-	return o.Bytes()
+// A FindingView is a finding as --json shows it.
+type FindingView struct {
+	Instance      address.Instance `json:"instance"`
+	Reason        string           `json:"reason"`
+	WorkStatus    string           `json:"workStatus"`
+	LaunchContext json.RawMessage  `json:"launchContext,omitempty"` // how it was started
+	RelanceCount  int              `json:"relanceCount"`            // how often it was asked to continue
+}
+
+// View returns the finding without what else is stored of the agent.
+func (f Finding) View() FindingView {
+	launch, _ := canonjson.Get(f.Raw, "launchContext")
+	return FindingView{f.Instance, f.Reason, f.WorkStatus, launch, f.RelanceCount}
 }

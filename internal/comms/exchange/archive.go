@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"tutti/internal/comms/protocol"
+	"tutti/internal/core/render"
 	"tutti/internal/platform/atomicfile"
 )
 
@@ -54,7 +55,27 @@ type ArchiveReport struct {
 }
 
 // A Move is one file that changes its place.
-type Move struct{ From, To string } // names, without the folders
+type Move struct { // names, without the folders
+	From string `json:"from"` // the old name
+	To   string `json:"to"`   // the new name
+}
+
+// An ArchiveView is a conversation with the files that were archived.
+type ArchiveView struct {
+	Conversation string `json:"conversation_id"`
+	Moved        []Move `json:"moved"`             // the files, also with --dry-run
+	Refused      string `json:"refused,omitempty"` // open or unknown
+	Error        string `json:"error,omitempty"`   // what stopped it
+}
+
+// View returns the report without the state of the conversation.
+func (r ArchiveReport) View() ArchiveView {
+	v := ArchiveView{r.Conversation, render.List(r.Moved), r.Refused, ""}
+	if r.Err != nil {
+		v.Error = r.Err.Error()
+	}
+	return v
+}
 
 // The refusals of an archive.
 const (

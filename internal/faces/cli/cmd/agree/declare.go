@@ -91,7 +91,7 @@ func onDecision(run func(context.Context, *deal, *agreement.View) error) *kit.Op
 	})
 }
 
-// A postures lists the conflicts of interest in a negotiation.
+// A postures is the conflicts of interest in a negotiation.
 type postures struct {
 	ID       string                    `json:"negotiationId"`
 	Postures []declaration.PostureView `json:"postures"`

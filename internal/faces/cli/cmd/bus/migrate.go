@@ -23,7 +23,7 @@ type renaming struct {
 	Status string `json:"status"` // what was done
 }
 
-// A migration lists the old names and their new ones.
+// A migration is the old names and their new ones.
 type migration struct {
 	OK        bool       `json:"ok"`
 	Root      string     `json:"root"`   // the bus

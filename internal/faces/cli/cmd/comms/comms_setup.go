@@ -13,14 +13,30 @@ import (
 	"tutti/internal/comms/fleet"
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
+
+// A setupStep is one step of comms init.
+type setupStep struct {
+	OK   bool   `json:"ok"`
+	Step string `json:"step"`
+	Text string `json:"text"`
+}
+
+// An initiated is a project that is ready for messages.
+type initiated struct {
+	OK      bool        `json:"ok"` // every step succeeded
+	Project string      `json:"project"`
+	Path    string      `json:"path"`
+	Address string      `json:"address"`
+	Steps   []setupStep `json:"steps"`
+}
 
 // A projectSetup is what was done for a project, step by step.
 type projectSetup struct {
 	c     *kit.Call
-	steps kit.List
+	steps []setupStep
 	bad   bool
 }
 
@@ -28,11 +44,7 @@ type projectSetup struct {
 func (s *projectSetup) did(ok bool, step, text string) {
 	s.bad = s.bad || !ok
 	if s.c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", ok)
-		o.Str("step", step)
-		o.Str("text", text)
-		s.steps.Obj(&o)
+		s.steps = append(s.steps, setupStep{ok, step, text})
 		return
 	}
 	mark := s.c.Paint(kit.Green, "✓")
@@ -74,13 +86,7 @@ func runCommsInit(ctx context.Context, c *kit.Call, opt *commsInitOptions) error
 	}
 	s.machines(ctx, o)
 	if c.JSON {
-		var j canonjson.Object
-		j.Bool("ok", !s.bad)
-		j.Str("project", p.Name)
-		j.Str("path", p.Path)
-		j.Str("address", o.Machine()+"."+p.Name)
-		j.Raw("steps", s.steps.Bytes())
-		c.Emit(j.Bytes())
+		c.Result(initiated{!s.bad, p.Name, p.Path, o.Machine() + "." + p.Name, render.List(s.steps)})
 	} else {
 		name := kit.Clean(p.Name)
 		c.Line("from this machine: tutti send local." + name + " TEXT")
@@ -197,19 +203,16 @@ func runCommsArchive(ctx context.Context, c *kit.Call, opt *commsArchiveOptions)
 	}
 	reports, err := o.Archive(ctx, p, c.Args, opt.DryRun)
 	refused := false
-	var l kit.List
 	for i := range reports {
 		r := &reports[i]
 		refused = refused || r.Refused != "" || r.Err != nil
-		if c.JSON {
-			l.Raw(archiveJSON(r))
-		} else {
+		if !c.JSON {
 			showArchived(c, opt, r)
 		}
 	}
 	switch {
 	case c.JSON:
-		c.Emit(l.Bytes())
+		c.Result(render.Each(reports, exchange.ArchiveReport.View))
 	case len(reports) == 0 && err == nil:
 		c.Nothing("no conversation here is released")
 	}
@@ -245,22 +248,4 @@ func showArchived(c *kit.Call, opt *commsArchiveOptions, r *exchange.ArchiveRepo
 			c.Line("  " + kit.Clean(m.To))
 		}
 	}
-}
-
-func archiveJSON(r *exchange.ArchiveReport) []byte {
-	var moved kit.List
-	for _, m := range r.Moved {
-		var o canonjson.Object
-		o.Str("from", m.From)
-		o.Str("to", m.To)
-		moved.Obj(&o)
-	}
-	var o canonjson.Object
-	o.Str("conversation_id", r.Conversation)
-	o.Raw("moved", moved.Bytes())
-	o.Opt("refused", r.Refused)
-	if r.Err != nil {
-		o.Str("error", r.Err.Error())
-	}
-	return o.Bytes()
 }

@@ -30,7 +30,8 @@ $ cross-agent-status --conversations`,
 	},
 	{
 		Name: "comms watch", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Stays, Waits: true, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsWatch),
-		Short: "tell of each message that comes into a mailbox",
+		Result: watched{},
+		Short:  "tell of each message that comes into a mailbox",
 		Flags: []kit.Flag{
 			{Name: "projects-glob", Kind: kit.Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to follow"},
 			{Name: "log", Kind: kit.Text, Value: "path", Default: "~/.local/state/cross-agent-comms/watch.log", Help: "where lines are kept; /dev/null: nowhere", Offer: kit.Files},

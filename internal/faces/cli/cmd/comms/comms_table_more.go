@@ -2,6 +2,7 @@ package comms
 
 import (
 	"tutti/internal/comms/draft"
+	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/poll"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/render"
@@ -93,8 +94,9 @@ $ tutti comms compose --conversation api --title 'Which?' --type request`,
 	},
 	{
 		Name: "comms archive", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, MaxArgs: -1, Offer: kit.Conversations, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsArchive),
-		Short: "move the messages of released conversations away",
-		Args:  "[<conversation>...]",
+		Result: []exchange.ArchiveView{},
+		Short:  "move the messages of released conversations away",
+		Args:   "[<conversation>...]",
 		Flags: []kit.Flag{
 			fast.CommsProject,
 			{Name: "dry-run", Kind: kit.Switch, Help: "say what would be moved and move nothing"},
@@ -108,8 +110,9 @@ that begin with the conversation. Without an argument it takes all that are rele
 	},
 	{
 		Name: "comms init", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Makes, Waits: true, MaxArgs: 1, Offer: kit.Folders, Opts: kit.WithFlags(runCommsInit),
-		Short: "make a folder a project that others can write to",
-		Args:  "[<name>|<folder>]",
+		Result: initiated{},
+		Short:  "make a folder a project that others can write to",
+		Args:   "[<name>|<folder>]",
 		Flags: []kit.Flag{
 			{Name: "service", Kind: kit.Switch, Help: "also let systemd run the watcher of mailboxes, as tutti service install does"},
 			{Name: "no-service", Kind: kit.Switch, Help: "install no watcher; this is the default"},

@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/watcher"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -54,15 +53,18 @@ func runCommsWatch(ctx context.Context, c *kit.Call, opt *commsWatchOptions) err
 	return kit.GeneralFault(err)
 }
 
+// A watched is a message that arrived, one per line.
+type watched struct {
+	At         string `json:"at"`
+	Project    string `json:"project"`
+	File       string `json:"file"`
+	Suppressed bool   `json:"suppressed"` // during a halt, so no notice was shown
+}
+
 // watchedLine prints a line at once. A reader that has gone away is noticed by the log only.
 func watchedLine(c *kit.Call, l watcher.Line) {
 	if c.JSON {
-		var o canonjson.Object
-		o.Str("at", l.At.Format(time.RFC3339))
-		o.Str("project", l.Project)
-		o.Str("file", l.File)
-		o.Bool("suppressed", l.Suppressed)
-		c.Line(string(o.Bytes()))
+		c.ResultLine(watched{l.At.Format(time.RFC3339), l.Project, l.File, l.Suppressed})
 	} else {
 		c.Line(l.String())
 	}

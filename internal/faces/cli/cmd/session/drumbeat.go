@@ -14,7 +14,6 @@ import (
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/blocker"
@@ -107,6 +106,12 @@ func drumBook(c *kit.Call) (*watchdog.Book, func(), error) {
 	return &watchdog.Book{Store: w.Store}, func() { w.Close() }, nil
 }
 
+// A scanned is the agents that stopped.
+type scanned struct {
+	Findings  []watchdog.FindingView `json:"findings"`
+	Exhausted []json.RawMessage      `json:"exhausted"` // those that are not asked any more, as they are stored
+}
+
 type drumScanOptions struct {
 	MaxRelances string
 }
@@ -131,17 +136,7 @@ func runDrumScan(ctx context.Context, c *kit.Call, opt *drumScanOptions) error {
 	}
 	findings, exhausted := watchdog.Scan(all, most)
 	if c.JSON {
-		var found, spent kit.List
-		for _, f := range findings {
-			found.Raw(f.JSON())
-		}
-		for _, e := range exhausted {
-			spent.Raw(canonjson.Compact(e.Raw))
-		}
-		var o canonjson.Object
-		o.Raw("findings", found.Bytes())
-		o.Raw("exhausted", spent.Bytes())
-		c.Emit(o.Bytes())
+		c.Result(scanned{render.Each(findings, watchdog.Finding.View), render.Each(exhausted, func(e *watchdog.Entry) json.RawMessage { return e.Raw })})
 		return nil
 	}
 	blocked, err := blockedAgents(ctx, c, b)
@@ -217,6 +212,13 @@ func dueWords(e *watchdog.Entry, k watchdog.Known, s *watchdog.Settings, now tim
 	}
 }
 
+// A cleared is an agent that is no longer recorded as stopped.
+type cleared struct {
+	OK       bool   `json:"ok"`
+	Instance string `json:"instance"` // the agent
+	Cleared  bool   `json:"cleared"`  // true
+}
+
 type drumClearOptions struct {
 	Instance string
 }
@@ -245,11 +247,7 @@ func runDrumClear(ctx context.Context, c *kit.Call, opt *drumClearOptions) error
 		return err
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("instance", string(who))
-		o.Bool("cleared", true)
-		c.Emit(o.Bytes())
+		c.Result(cleared{true, string(who), true})
 		return nil
 	}
 	if !known {
@@ -284,11 +282,7 @@ func runDrumEscalations(ctx context.Context, c *kit.Call) error {
 		drumProblems(c, problems)
 	}
 	if c.JSON {
-		var l kit.List
-		for _, a := range all {
-			l.Raw(canonjson.Compact(a.Raw))
-		}
-		c.Emit(l.Bytes())
+		c.Result(render.Each(all, func(a *escalation.Alert) json.RawMessage { return a.Raw }))
 		return nil
 	}
 	if len(all) == 0 {

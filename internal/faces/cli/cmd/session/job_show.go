@@ -209,17 +209,20 @@ func listLogs(c *kit.Call, b *job.Book) error {
 	return nil
 }
 
+// An unreadableLine is a line of a log that is not valid JSON.
+type unreadableLine struct {
+	Event string `json:"event"` // unreadable
+	Job   string `json:"job_id"`
+	Line  int    `json:"line"` // from 1
+}
+
 // jobLine prints a line of a log. many: of more than one job.
 func jobLine(c *kit.Call, l *job.Line, many bool) {
 	switch {
 	case !c.JSON:
 		c.Line(jobText(l, many))
 	case !canonjson.Valid(l.Raw):
-		var o canonjson.Object
-		o.Str("event", "unreadable")
-		o.Str("job_id", l.Job)
-		o.Int("line", int64(l.N))
-		c.Line(string(o.Bytes()))
+		c.ResultLine(unreadableLine{"unreadable", l.Job, l.N})
 	default:
 		c.Line(string(l.Raw))
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
@@ -157,6 +156,12 @@ func (w *jobWatch) wait(ctx context.Context) error {
 	return w.result()
 }
 
+// A watchStart is the line of --json from which on nothing is missed.
+type watchStart struct {
+	Event  string `json:"event"`  // watching
+	Polled bool   `json:"polled"` // it looks once a second, because the system grants no file watcher
+}
+
 // ready says that from now on nothing is missed.
 func (w *jobWatch) ready(polled bool) error {
 	if polled {
@@ -166,10 +171,7 @@ func (w *jobWatch) ready(polled bool) error {
 		w.c.Remark("following %s", kit.Clean(cmp.Or(w.id, "the jobs in "+w.b.Dir())))
 		return nil
 	}
-	var o canonjson.Object
-	o.Str("event", "watching")
-	o.Bool("polled", polled)
-	w.c.Line(string(o.Bytes()))
+	w.c.ResultLine(watchStart{"watching", polled})
 	return w.c.Flush()
 }
 

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"encoding/json"
+
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
@@ -46,8 +48,9 @@ line in the log of the bus records the time, for drumbeat simulate.`,
 	},
 	{
 		Name: "drumbeat scan", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Opts: kit.WithFlags(runDrumScan),
-		Short: "list stalled agents",
-		Flags: []kit.Flag{drumMaxFlag},
+		Result: scanned{},
+		Short:  "list stalled agents",
+		Flags:  []kit.Flag{drumMaxFlag},
 		Does: `Lists who has stopped and could be asked to go on, and who was asked often enough. To people it says also what would be due now by the entry
 alone; a program that watches sees more, as the screen of the agent.`,
 		Wont:     "It changes nothing.",
@@ -56,6 +59,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 	},
 	{
 		Name: "drumbeat clear", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Ends, Bus: true, MaxArgs: 1, Offer: kit.Agents, Opts: kit.WithFlags(runDrumClear),
+		Result:   cleared{},
 		Short:    "remove the record of a stalled agent",
 		Args:     "[<agent>]",
 		Flags:    []kit.Flag{drumWhoFlag},
@@ -65,6 +69,7 @@ alone; a program that watches sees more, as the screen of the agent.`,
 	},
 	{
 		Name: "drumbeat escalations", Under: kit.Tutti | kit.H2A, Group: kit.GroupTogether, Halt: kit.Reads, Bus: true, Run: runDrumEscalations,
+		Result:   []json.RawMessage{},
 		Short:    "list stalled agents that need you",
 		Does:     "Lists the escalated agents, the oldest first, why, and since when. One that goes on by itself leaves the list.",
 		Examples: "$ tutti drumbeat escalations\n$ tutti drumbeat escalations --json",

@@ -3,6 +3,7 @@ package session
 import (
 	"encoding/json"
 
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 )
@@ -20,16 +21,19 @@ var (
 	totalFlag     = kit.Flag{Name: "total", Kind: kit.Text, Value: "time", Default: "1h", Help: "how long it may take in all; 0: as long as it likes"}
 	idleFlag      = kit.Flag{Name: "idle-timeout", Kind: kit.Text, Value: "time", Default: "2m", Help: "how long it may be silent, but while it asks for a permission; 0: as long as it likes"}
 	artifactsFlag = kit.Flag{Name: "artifacts", Kind: kit.Text, Value: "names", Help: "what is expected to be there in the end, with commas between them"}
-	newJobFlag    = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "dir", Default: "where you are", Offer: kit.Folders, Help: "whose job it is to be"}
-	jobTypes      = []string{"single", string(job.Loop), string(job.Discuss)}
-	jobRoles      = []string{"worker", job.RoleReviewer}
-	jobStates     = []string{"pending", "running", "completed", "error", "cancelled"}
+	// jobLines are the lines by which a job is followed, and the job.
+	jobLines = render.OneOf{watchStart{}, unreadableLine{}, json.RawMessage{}}
+
+	newJobFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "dir", Default: "where you are", Offer: kit.Folders, Help: "whose job it is to be"}
+	jobTypes   = []string{"single", string(job.Loop), string(job.Discuss)}
+	jobRoles   = []string{"worker", job.RoleReviewer}
+	jobStates  = []string{"pending", "running", "completed", "error", "cancelled"}
 )
 
 var JobVerbs = []kit.Verb{
 	{
 		Name: "job submit", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Acts, Waits: true, MaxArgs: 1, Opts: onJobs(runJobSubmit),
-		Result: json.RawMessage{},
+		Result: jobLines,
 		Short:  "give work to an agent and follow what it reports",
 		Args:   "[<prompt>|-|@<file>]",
 		Flags: []kit.Flag{
@@ -103,8 +107,9 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 	},
 	{
 		Name: "job watch", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Stays, Waits: true, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobWatch),
-		Short: "follow one job, or all jobs",
-		Args:  "[<job>]",
+		Result: jobLines,
+		Short:  "follow one job, or all jobs",
+		Args:   "[<job>]",
 		Flags: []kit.Flag{
 			{Name: "drive", Kind: kit.Switch, Help: "of a loop: also hand the work to and fro, as tutti job submit --wait does"},
 			workspaceFlag,
@@ -125,6 +130,7 @@ While the halt switch is on it stays and prints nothing.`,
 	},
 	{
 		Name: "job logs", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobLogs),
+		Result:   render.OneOf{unreadableLine{}, []string{}, json.RawMessage{}},
 		Short:    "print the log of a job",
 		Args:     "[<job>]",
 		Flags:    []kit.Flag{{Name: "list", Kind: kit.Switch, Help: "list the jobs that have a log, as without a job"}, workspaceFlag},
