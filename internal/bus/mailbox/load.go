@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 
 	"tutti/internal/store"
 )
 
 // At reads the message at a place.
 func (m *Mailbox) At(ctx context.Context, k store.Key) (*Message, error) { return m.read(ctx, k) }
+
+// Rows are the summaries of one folder of a mailbox or archive, newest first.
+func (m *Mailbox) Rows(ctx context.Context, kind store.Kind, owner string) iter.Seq2[store.Row, error] {
+	return store.ViewOf(ctx, m.s, kind, owner, m.Projection, store.Query{})
+}
 
 // Load reads the body of a message that was listed without one. ErrNoMessage: it was taken, or its place has another message
 // now.

@@ -7,12 +7,10 @@ import (
 	"time"
 
 	"tutti/internal/bus/envelope"
-	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
-	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -74,7 +72,7 @@ func sayIndexed(c *kit.Call, d *kit.Account) (done func()) {
 
 // inboxRows makes the rows of a list and counts what is unread among them. bad is what is no row.
 func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) (rows kit.Grid, unread int, bad []error, err error) {
-	judge := Judge(d)
+	judge := d.Office.ListJudge(d.Who.Instance)
 	var s envelope.Summary
 	for i := range found {
 		l := &found[i]
@@ -103,7 +101,7 @@ func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox
 
 // inboxJSON is the list for programs.
 func inboxJSON(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line, bad []error) error {
-	judge := Judge(d)
+	judge := d.Office.ListJudge(d.Who.Instance)
 	out := c.Array()
 	for i := range found {
 		m, err := found[i].Message()
@@ -198,73 +196,6 @@ func summaryJSON(m *mailbox.Message) *canonjson.Object {
 	o.Str("preview", s.Preview)
 	o.Int("size", int64(s.Size))
 	return o
-}
-
-// A sender is whom a list has met: his keys, and the verdict on his message before.
-type sender struct {
-	keys    trust.Keys
-	roles   []string
-	judged  bool // proof and verdict are those of a message
-	proof   proof
-	verdict trust.Verdict
-}
-
-// A proof is what the verdict on a message of a sender depends on.
-type proof struct {
-	signed, own  int
-	whole        bool
-	by           signature.Public
-	keySet, role string
-}
-
-// Judge returns what judges the messages of a list. It looks up each sender once, and opens a message only when its row does
-// not say which key it was verified with.
-func Judge(d *kit.Account) func(context.Context, store.Key, *envelope.Summary) (trust.Verdict, error) {
-	known := map[address.Instance]*sender{}
-	var to *mail.Recipient
-	signed := func(ctx context.Context, at store.Key, m *envelope.Summary) (v trust.Verdict, err error) {
-		from := known[m.Actor.Instance]
-		p := proof{m.Signed, m.Own, m.Whole, m.VerifiedBy, m.KeySet, m.Actor.Role}
-		switch {
-		case from == nil:
-			from = &sender{}
-			if from.keys, from.roles, err = d.Office.Sender(ctx, m.Actor.Instance); err != nil {
-				return v, err
-			}
-			known[m.Actor.Instance] = from
-		case from.judged && from.proof == p:
-			return from.verdict, nil
-		}
-		v, ok := trust.JudgeSummary(m, from.keys)
-		if !ok {
-			doc, err := d.Store.Get(ctx, at)
-			if err != nil && !errors.Is(err, store.ErrNotFound) {
-				return v, err
-			}
-			if e, err := envelope.Parse(doc.Data); err == nil { // else it was taken meanwhile, and has no verdict any more
-				v = from.keys.Judge(e)
-			}
-		}
-		v.RoleNotRegistered = trust.RoleNotRegistered(m.Actor.Role, from.roles)
-		if ok {
-			from.judged, from.proof, from.verdict = true, p, v
-		}
-		return v, nil
-	}
-	return func(ctx context.Context, at store.Key, m *envelope.Summary) (trust.Verdict, error) {
-		if to == nil {
-			recipient, err := d.Office.Recipient(ctx, d.Who.Instance)
-			if err != nil {
-				return trust.Verdict{}, err
-			}
-			to = &recipient
-		}
-		v, err := signed(ctx, at, m)
-		if at.Kind != store.Outbox {
-			v.AddressedTo = to.Elsewhere(m.Target)
-		}
-		return v, err
-	}
 }
 
 // runOutbox lists what was sent.

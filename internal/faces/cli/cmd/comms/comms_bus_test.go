@@ -2,7 +2,6 @@ package comms
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"tutti/internal/comms/protocol"
@@ -43,25 +42,5 @@ func TestAddressee(t *testing.T) {
 		if got := fast.AddresseeOf(c.to); got != c.want {
 			t.Errorf("addresseeOf(%q): got %d, want %d", c.to, got, c.want)
 		}
-	}
-}
-
-// What is shown of a text is around the words, whatever letters it has, and never half a character.
-func TestFind(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("ä", 100)
-	for _, c := range []struct{ words, text, want string }{
-		{"two", "one two three", "one two three"},
-		{"one two", "ONE\n  Two", "ONE Two"},
-		{"x", long + " x " + long, "…" + strings.Repeat("ä", 39) + " x " + strings.Repeat("ä", 39) + "…"},
-		{"ı", "İı", "İı"}, // the first one is longer in small letters
-	} {
-		s := &search{words: searchable(c.words)}
-		if got, ok := s.find(c.text); !ok || got != c.want {
-			t.Errorf("find %q in %q: got %q, %v, want %q", c.words, c.text, got, ok, c.want)
-		}
-	}
-	if got, ok := (&search{words: "absent"}).find("there"); ok {
-		t.Errorf("found what is not there: %q", got)
 	}
 }

@@ -1,14 +1,16 @@
 package comms
 
 import (
+	"tutti/internal/app/search"
 	"tutti/internal/faces/cli/kit"
 )
 
 var SearchVerbs = []kit.Verb{
 	{
 		Name: "search", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, MinArgs: 1, MaxArgs: -1, Bus: true, Opts: kit.WithFlags(runSearch),
-		Short: "find text in your mail and project messages",
-		Args:  "<text>...",
+		Result: search.Result{},
+		Short:  "find text in your mail and project messages",
+		Args:   "<text>...",
 		Flags: []kit.Flag{
 			{Name: "only", Kind: kit.Text, Value: "kind", Choices: []string{"bus", "projects"}, Help: "only mail of the bus, or only that between projects"},
 			{Name: "from", Kind: kit.Text, Value: "part", Help: "only from senders with this in their name, in any case"},

@@ -1,77 +1,56 @@
-package comms
+package search
 
 import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/orgfile"
-	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/gpg"
 )
 
+// AllProjects are the projects of this machine and the one that a folder is in, which may be outside the project folders. The error names
+// those that could not be looked at.
+func AllProjects(o *exchange.Service, dir string) ([]exchange.Project, error) {
+	all, err := o.Projects()
+	if p, ok := o.ProjectAt(dir); dir != "" && ok && !slices.ContainsFunc(all, func(q exchange.Project) bool { return q.Path == p.Path }) {
+		all = append(all, p)
+	}
+	return all, err
+}
+
 // A projectSearch looks through what projects got.
 type projectSearch struct {
 	*search
-	office  *exchange.Service
 	signers protocol.Signers
-	max     int64
 }
 
-// searchProjects looks through the mailboxes and archives of all projects, or of one.
-func searchProjects(ctx context.Context, c *kit.Call, opt *searchOptions, s *search) ([]hit, error) {
-	o, _, err := c.CommsService()
-	if err != nil {
-		return nil, err
-	}
-	var all []exchange.Project
-	if name := opt.Project; name != "" {
-		p, err := c.ProjectNamed(o, name)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, p)
-	} else if all, err = o.Projects(); err != nil {
-		c.Warn("%s", kit.Clean(err.Error()))
-	}
-	if dir := c.App.WorkDir(); dir != "" && opt.Project == "" {
-		if p, ok := o.ProjectAt(dir); ok && !known(all, p) {
-			all = append(all, p) // it lies outside the project folders
-		}
-	}
-	ps := &projectSearch{search: s, office: o, signers: o.Signers(), max: orgfile.MaxMessage}
-	var hits []hit
-	for _, p := range all {
+// projects looks through the mailboxes and archives of projects.
+func (s *search) projects(ctx context.Context) (hits []Hit, faults []Fault, err error) {
+	ps := &projectSearch{search: s, signers: s.Exchange.Signers()}
+	for _, p := range s.Projects {
 		for _, place := range [...]struct{ rel, word string }{{protocol.MailboxFolder, "mailbox"}, {protocol.ArchiveFolder, "archive"}} {
 			found, err := ps.in(ctx, p, place.rel, place.word)
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return nil, nil, ctx.Err()
 			}
 			if err != nil {
-				c.Warn("%s of %s: %s", place.word, kit.Clean(p.Name), kit.Clean(err.Error()))
+				faults = append(faults, Fault{place.word, p.Name, err})
 			}
 			hits = append(hits, found...)
 		}
 	}
-	return hits, nil
-}
-
-func known(all []exchange.Project, p exchange.Project) bool {
-	for _, q := range all {
-		if q.Path == p.Path {
-			return true
-		}
-	}
-	return false
+	return hits, faults, nil
 }
 
 // in looks through one folder of a project; most have none.
-func (s *projectSearch) in(ctx context.Context, p exchange.Project, rel, word string) ([]hit, error) {
+func (s *projectSearch) in(ctx context.Context, p exchange.Project, rel, word string) ([]Hit, error) {
 	top, err := atomicfile.OpenDir(p.Path)
 	if err != nil {
 		return nil, err
@@ -89,7 +68,7 @@ func (s *projectSearch) in(ctx context.Context, p exchange.Project, rel, word st
 	if err != nil {
 		return nil, err
 	}
-	var hits []hit
+	var hits []Hit
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return hits, nil
@@ -98,23 +77,23 @@ func (s *projectSearch) in(ctx context.Context, p exchange.Project, rel, word st
 			continue
 		}
 		if h, ok := s.look(d, name); ok {
-			h.where = p.Name + " (" + word + ")"
-			h.path = p.Path + "/" + rel + "/" + name
+			h.Where = p.Name + " (" + word + ")"
+			h.Path = p.Path + "/" + rel + "/" + name
 			hits = append(hits, h)
 		}
 	}
 	return hits, nil
 }
 
-// look reads one message. What is none, or cannot be read, holds nothing.
-func (s *projectSearch) look(d *atomicfile.Dir, name string) (hit, bool) {
-	data, info, err := d.Read(name, s.max)
+// look reads one message. A file that is not a message, or cannot be read, has no hit.
+func (s *projectSearch) look(d *atomicfile.Dir, name string) (Hit, bool) {
+	data, info, err := d.Read(name, orgfile.MaxMessage)
 	if err != nil {
-		return hit{}, false
+		return Hit{}, false
 	}
 	h, err := orgfile.Parse(data)
 	if err != nil {
-		return hit{}, false
+		return Hit{}, false
 	}
 	m, _, _ := protocol.Read(h)
 	from := senderOf(name, m.Conversation)
@@ -123,21 +102,21 @@ func (s *projectSearch) look(d *atomicfile.Dir, name string) (hit, bool) {
 		at = time.Unix(0, info.Mtime)
 	}
 	if !s.wants(from, at) {
-		return hit{}, false
+		return Hit{}, false
 	}
 	snippet, ok := s.find(string(data[h.Body:]))
 	if !ok {
 		if _, ok = s.find(m.Title); !ok {
-			return hit{}, false
+			return Hit{}, false
 		}
 	}
-	found := hit{kind: "project", id: name, from: from, at: at, thread: m.Conversation, sort: string(m.Type), title: m.Title, snippet: snippet}
+	found := Hit{Kind: ToProject, ID: name, From: from, Time: at, Thread: m.Conversation, Type: string(m.Type), Title: m.Title, Snippet: snippet}
 	asc, _, err := d.Read(protocol.SignatureName(name), gpg.MaxSignature)
-	found.judge = func(ctx context.Context) (string, error) { return s.worth(ctx, from, asc, err, data), nil }
+	found.judge = func(ctx context.Context) string { return s.worth(ctx, from, asc, err, data) }
 	return found, true
 }
 
-// senderOf is who the name of a file says has sent it, in a mailbox and in an archive; "" when it says nobody.
+// senderOf is the sender that the name of a file says, in a mailbox and in an archive; "" when it says none.
 func senderOf(name, id string) string {
 	if n, err := protocol.ParseName(name, id, nil); err == nil {
 		return n.Sender
@@ -158,7 +137,7 @@ func (s *projectSearch) worth(ctx context.Context, from string, asc []byte, miss
 	case missing != nil:
 		return "bad signature (it cannot be read)"
 	}
-	v, _ := s.office.GPG.Verify(ctx, asc, data) // an error is in the verdict, too
+	v, _ := s.Exchange.GPG.Verify(ctx, asc, data) // an error is in the verdict, too
 	switch {
 	case v.Code == gpg.CodeUnavailable:
 		return "not judged (" + v.Detail + ")"
