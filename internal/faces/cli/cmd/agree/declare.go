@@ -45,7 +45,7 @@ func runDeclareInterest(ctx context.Context, c *kit.Call, opt *interestOptions) 
 	if err != nil {
 		return err
 	}
-	i, err := declaration.NewInterest(string(a.By), commaList(words), commaList(opt.Bindings), opt.MasqueImpactCollectif, at)
+	i, err := declaration.NewInterest(string(a.By), kit.Split(words), kit.Split(opt.Bindings), opt.MasqueImpactCollectif, at)
 	if err != nil {
 		return kit.Refuse("", "%s", kit.Clean(err.Error()))
 	}

@@ -139,10 +139,10 @@ func record(ctx context.Context, c *kit.Call, opt *openOptions, who func(name st
 			return nil, c.Missing(flag)
 		}
 	}
-	parties, err := mapped(commaList(opt.Parties), who)
+	parties, err := mapped(kit.Split(opt.Parties), who)
 	signers := parties
 	if opt.Signers != "" && err == nil {
-		signers, err = mapped(commaList(opt.Signers), who)
+		signers, err = mapped(kit.Split(opt.Signers), who)
 	}
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func record(ctx context.Context, c *kit.Call, opt *openOptions, who func(name st
 }
 
 func mapped(names []string, to func(string) (string, error)) ([]string, error) {
-	var out []string
+	out := []string{}
 	for _, name := range names {
 		name, err := to(name)
 		if err != nil {
@@ -167,15 +167,4 @@ func mapped(names []string, to func(string) (string, error)) ([]string, error) {
 		out = append(out, name)
 	}
 	return out, nil
-}
-
-// commaList splits a list at its commas.
-func commaList(s string) []string {
-	var out []string
-	for w := range strings.SplitSeq(s, ",") {
-		if w = strings.TrimSpace(w); w != "" {
-			out = append(out, w)
-		}
-	}
-	return out
 }

@@ -20,9 +20,7 @@ import (
 	"tutti/internal/governance/blocker"
 )
 
-type blockageRaiseOptions struct {
-	Instance, Reason, Scope, Needs, On string
-}
+type blockageRaiseOptions struct{ Instance, Reason, Scope, Needs, On string }
 
 // RunBlockageRaise records what blocks an agent.
 func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOptions) error {
@@ -232,9 +230,7 @@ func sayBlockages(c *kit.Call, all []*blocker.Blockage, stale map[*blocker.Block
 	}
 }
 
-type blockageResolveOptions struct {
-	Instance, By string
-}
+type blockageResolveOptions struct{ Instance, By string }
 
 // RunBlockageResolve records that an agent can continue.
 func RunBlockageResolve(ctx context.Context, c *kit.Call, opt *blockageResolveOptions) error {

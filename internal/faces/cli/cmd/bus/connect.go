@@ -16,9 +16,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-type connectOptions struct {
-	Host, Name, Instance, Scope, Role string
-}
+type connectOptions struct{ Host, Name, Instance, Scope, Role string }
 
 // runConnect finds or creates the identity of an agent, and the bus if there is none.
 func runConnect(ctx context.Context, c *kit.Call, opt *connectOptions) error {

@@ -15,9 +15,7 @@ import (
 	"tutti/internal/store"
 )
 
-type disconnectOptions struct {
-	Instance, Session string
-}
+type disconnectOptions struct{ Instance, Session string }
 
 // A disconnected is an agent whose connections were closed.
 type disconnected struct {

@@ -10,9 +10,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-type renameOptions struct {
-	Name, Instance string
-}
+type renameOptions struct{ Name, Instance string }
 
 // A renamedAgent is an agent with its new display name.
 type renamedAgent struct {

@@ -184,9 +184,7 @@ func keysChanged(ctx context.Context, c *kit.Call, w *app.World, who address.Ins
 	return nil
 }
 
-type keysListOptions struct {
-	Instance string
-}
+type keysListOptions struct{ Instance string }
 
 // runKeysList lists the registered keys of one agent, or the private keys and pins of this user.
 func runKeysList(ctx context.Context, c *kit.Call, opt *keysListOptions) error {

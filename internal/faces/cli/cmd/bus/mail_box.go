@@ -159,9 +159,7 @@ func runOutboxPut(ctx context.Context, c *kit.Call, opt *parcelOptions) error {
 	return nil
 }
 
-type inboxReadOptions struct {
-	Instance string
-}
+type inboxReadOptions struct{ Instance string }
 
 // runInboxRead prints the mailbox by id, or one message in full.
 func runInboxRead(ctx context.Context, c *kit.Call, opt *inboxReadOptions) error {
@@ -198,9 +196,7 @@ func readOne(ctx context.Context, c *kit.Call, d *kit.Account, id string) error 
 	return nil
 }
 
-type inboxPopOptions struct {
-	Instance, Envelope string
-}
+type inboxPopOptions struct{ Instance, Envelope string }
 
 // runInboxPop takes one message and prints it.
 func runInboxPop(ctx context.Context, c *kit.Call, opt *inboxPopOptions) error {
@@ -258,9 +254,7 @@ func popper(ctx context.Context, c *kit.Call, opt *inboxPopOptions) (*kit.Accoun
 	return d, nil
 }
 
-type outboxReadOptions struct {
-	Instance string
-}
+type outboxReadOptions struct{ Instance string }
 
 // runOutboxRead prints what was sent.
 func runOutboxRead(ctx context.Context, c *kit.Call, opt *outboxReadOptions) error {

@@ -77,9 +77,7 @@ type verifiedSignature struct {
 	By string `json:"by,omitempty"`
 }
 
-type verifyOptions struct {
-	Key, Signature, By string
-}
+type verifyOptions struct{ Key, Signature, By string }
 
 func runVerify(_ context.Context, c *kit.Call, opt *verifyOptions) error {
 	if opt.Key == "" {
@@ -140,9 +138,7 @@ func verifies(raw []byte, key ed25519.PublicKey, signature, only string) (good b
 	return false, "", nil
 }
 
-type waitHaltOptions struct {
-	Clear bool
-}
+type waitHaltOptions struct{ Clear bool }
 
 // A waited is the state of the halt switch after a wait.
 type waited struct {
@@ -210,9 +206,7 @@ func runStorePut(ctx context.Context, c *kit.Call) error {
 	return sayStored(c, string(rev), stored{OK: true, Revision: rev})
 }
 
-type storeAppendOptions struct {
-	After string
-}
+type storeAppendOptions struct{ After string }
 
 func runStoreAppend(ctx context.Context, c *kit.Call, opt *storeAppendOptions) error {
 	key, data, err := bodyAndKey(c)

@@ -12,9 +12,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-type initOptions struct {
-	Force bool
-}
+type initOptions struct{ Force bool }
 
 // An initiated is the bus that was created, or existed already.
 type initiated struct {
@@ -116,9 +114,7 @@ func runRoot(_ context.Context, c *kit.Call) error {
 	return nil
 }
 
-type rootAcceptOptions struct {
-	Force bool
-}
+type rootAcceptOptions struct{ Force bool }
 
 func runRootAccept(ctx context.Context, c *kit.Call, opt *rootAcceptOptions) error {
 	if _, err := c.ForUser("accept a bus"); err != nil && c.Under == kit.Tutti {

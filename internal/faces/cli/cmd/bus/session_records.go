@@ -80,9 +80,7 @@ func storedSessions(all []*presence.Session) []json.RawMessage {
 	return render.Each(all, func(s *presence.Session) json.RawMessage { return s.Raw })
 }
 
-type registerOptions struct {
-	JSON string
-}
+type registerOptions struct{ JSON string }
 
 // A registeredAgent names the agent that was registered.
 type registeredAgent struct {

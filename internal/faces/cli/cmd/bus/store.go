@@ -224,9 +224,7 @@ type storeLine struct {
 	Line json.RawMessage `json:"line,omitempty"`
 }
 
-type storeLogOptions struct {
-	From string
-}
+type storeLogOptions struct{ From string }
 
 func runStoreLog(ctx context.Context, c *kit.Call, opt *storeLogOptions) error {
 	key, err := keyArgs(c.Args)
