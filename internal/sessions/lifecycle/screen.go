@@ -46,6 +46,23 @@ func Capture(ctx context.Context, r *registry.Row, lines int) (p Picture, err er
 	return p, nil
 }
 
+// Coloured returns the lines of the visible screen of a session with the escape sequences of its program, not sanitised.
+func Coloured(ctx context.Context, r *registry.Row) ([]string, error) {
+	s, err := observe.ServerOf(r)
+	if err != nil {
+		return nil, &Error{Kind: Refused, Session: r.Name, Text: "its row names no tmux server", Err: err}
+	}
+	sight, err := reach(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.Capture(ctx, sight.Pane.Ref(), tmux.Capture{Colours: true})
+	if err != nil {
+		return nil, &Error{Kind: Unclear, Session: r.Name, Text: "its screen cannot be read", Err: err}
+	}
+	return strings.Split(strings.TrimRight(text, " \n"), "\n"), nil
+}
+
 // lastWords is what a program that has ended has left on its screen, without the line that tmux writes below it.
 func lastWords(text string) string {
 	text = strings.TrimRight(text, " \n")

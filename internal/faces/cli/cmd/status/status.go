@@ -40,9 +40,27 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 		c.Banner(halt.Read())
 		return inventory(ctx, c, opt)
 	}
+	v, err := lookAtAll(ctx, c, opt)
+	if v == nil {
+		return err
+	}
+	v.hints = v.letters.hintsTo(v.hints)
+	if v.halted.Halted && c.UserReads() {
+		v.hints = append(v.hints, kit.LiftHint(v.halted))
+	}
+	if c.JSON {
+		c.Emit(v.json())
+	} else {
+		sayStatus(c, opt, v)
+	}
+	return err // of the bus of this folder
+}
+
+// lookAtAll reads everything that the screen shows. An error beside a view is one of the bus of this folder.
+func lookAtAll(ctx context.Context, c *kit.Call, opt *statusOptions) (*statusView, error) {
 	root, err := c.App.Root()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	v := &statusView{root: root, halted: halt.Read(), long: opt.Long, whole: opt.Long || c.JSON}
 	if c.JSON {
@@ -77,16 +95,7 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	person := sync.OnceValue(func() bool { _, is := c.JobActor(); return is })
 	v.waiting = v.asking(person)
 	v.blind = waitingHere(ctx, c, w, v, person)
-	v.hints = v.letters.hintsTo(v.hints)
-	if v.halted.Halted && c.UserReads() {
-		v.hints = append(v.hints, kit.LiftHint(v.halted))
-	}
-	if c.JSON {
-		c.Emit(v.json())
-	} else {
-		sayStatus(c, opt, v)
-	}
-	return err // of the bus of this folder
+	return v, err
 }
 
 // inventory lists the live sessions of this bus, and those mirrored from others.

@@ -35,4 +35,29 @@ $ tutti status --instance codex:api:3f2a9c01b7de`,
 		Exit: kit.ExitPlain,
 		See:  "inbox, discover, doctor, session status, comms status",
 	},
+	{
+		Name: "top", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runTop), Bus: true, TextOnly: true,
+		Short: "show the same live, with keys to act",
+		Flags: []kit.Flag{
+			{Name: "plain", Kind: kit.Switch, Help: "print a line for each change; for screen readers and logs"},
+			{Name: "once", Kind: kit.Switch, Help: "print one frame as text, and end"},
+		},
+		Does: `Shows all agents of this machine in a list, the terminal of the selected agent beside it, and below both what waits
+for you. It looks again when something may have changed; the heading has the time of the last look.
+
+Press ? for all keys. Enter shows the terminal of the agent; detach to come back. "v" changes the right side between
+its screen, its mail and facts. "p" types a prompt, "s" sends a message, "n" starts an agent, "x" stops one and "H"
+halts all of them. Tab and the digits 1 to 9 select what waits for you, and list what you can do about it. Each action
+runs the verb of the same name.
+
+A screen of 40 columns and 10 lines is enough. Below 80 columns Enter first shows the agent as a page of its own. The
+mouse is off until you press "m". The table [keys] of ~/.config/tutti/config.toml gives commands other keys.`,
+		Wont: `It types no key into a dialog of an agent CLI. Below an agent CLI it shows everything and does nothing. It does not need
+colours: NO_COLOR turns them off.`,
+		Examples: `$ tutti top
+$ tutti top --once
+$ tutti top --plain`,
+		Exit: "0 done; 1 wrong usage, wrong settings, or this is not a terminal; 2 the bus is in a wrong state; 3 a file could not be read; 130 interrupted",
+		See:  "status, session attach",
+	},
 }

@@ -1,0 +1,211 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"reflect"
+	"sync"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/attention/todo"
+	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
+	"tutti/internal/faces/tui"
+	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/registry"
+)
+
+type topOptions struct{ Plain, Once bool }
+
+// runTop shows the live screen of all agents.
+func runTop(ctx context.Context, c *kit.Call, opt *topOptions) error {
+	t := &topView{c: c, rows: map[string]*registry.Row{}}
+	o, err := t.options()
+	if err != nil {
+		return err
+	}
+	if opt.Once {
+		s, err := t.look(ctx)
+		if err != nil {
+			return err
+		}
+		for _, line := range tui.Once(o, s, cmp.Or(c.Columns, sketchWide)) {
+			c.Line(line)
+		}
+		return nil
+	}
+	in, _ := c.In.(*os.File)
+	out, _ := c.OutFile.(*os.File)
+	switch {
+	case opt.Plain:
+		return tui.Lines(ctx, o, c.OutFile, cmp.Or(c.Columns, sketchWide))
+	case in == nil || out == nil || kit.Columns(in) == 0 || kit.Columns(out) == 0:
+		return kit.Refuse("tutti top --once", "top: this is not a terminal")
+	case os.Getenv("TERM") == "dumb":
+		return kit.Refuse("tutti top --plain", "top: this terminal cannot move its cursor (TERM=dumb)")
+	}
+	return tui.Run(ctx, o, in, out)
+}
+
+// A topView looks again and again for the live screen.
+type topView struct {
+	c    *kit.Call
+	lock sync.Mutex
+	rows map[string]*registry.Row // of the sessions of the last look, by the key of the agent
+}
+
+// options are what the screen is given.
+func (t *topView) options() (*tui.Options, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, kit.FailIO("", err, "find this program")
+	}
+	o := &tui.Options{
+		Follow: t.follow, Look: t.look, Screen: t.screen, Shown: t.c.App.Shown, Program: program, Dir: t.c.App.WorkDir(),
+		Log: t.c.Table.Has(kit.Tutti, "log"),
+	}
+	f, err := t.c.App.Settings()
+	if err == nil {
+		err = f.Table("keys", &o.Keys)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := kit.FactsOf(t.c.App).ForUser("act from this screen"); err != nil {
+		o.ReadOnly = kit.Clean(err.Error())
+	}
+	for _, d := range driver.All() {
+		o.CLIs = append(o.CLIs, d.Name)
+	}
+	return o, nil
+}
+
+// How long follow waits between two looks: as short as that where something has changed, else longer and longer.
+const (
+	lookSoon  = time.Second
+	lookLater = 4 * time.Second
+)
+
+// follow looks until the context ends.
+func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
+	pause := lookSoon
+	var last *tui.Snapshot
+	for {
+		s, err := t.look(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if show(s, err); err == nil {
+			if last != nil && same(last, s) {
+				pause = min(lookLater, pause*2)
+			} else {
+				pause = lookSoon
+			}
+			last = s
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// same tells whether two snapshots differ in nothing but their time.
+func same(a, b *tui.Snapshot) bool {
+	return reflect.DeepEqual(a.Agents, b.Agents) && reflect.DeepEqual(a.Waits, b.Waits) && a.Halt == b.Halt
+}
+
+// look makes a snapshot. What it would remark beside it has no place on the screen.
+func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
+	c := *t.c
+	c.Out, c.ErrFile, c.App = nil, io.Discard, t.c.App.In(t.c.App.WorkDir())
+	opt := &statusOptions{}
+	v, err := lookAtAll(ctx, &c, opt)
+	if v == nil {
+		return nil, err
+	}
+	s := &tui.Snapshot{At: time.Now()}
+	if v.halted.Halted {
+		s.Halt = haltedText(&v.halted, s.At)
+	}
+	rows := map[string]*registry.Row{}
+	keys := map[address.Instance]string{}
+	sessions := map[string]string{}
+	for i := range v.rows {
+		r := &v.rows[i]
+		a := tui.Agent{
+			Name: r.Agent, CLI: r.CLI, Machine: r.Machine, Kind: r.Kind, Folder: r.Folder, Doing: r.Doing, Asks: r.Asks, Guess: r.Guess,
+			Since: r.Since, Unread: r.Unread, More: r.More, Live: r.Live, Halted: r.Halted, Paused: r.Paused, Instance: string(r.Instance),
+			Bus: r.Bus, Session: r.Session, Server: r.Server, Registry: r.Registry,
+		}
+		s.Agents = append(s.Agents, a)
+		key := a.Key()
+		if r.Instance != "" {
+			keys[r.Instance] = key
+		}
+		if r.session != nil {
+			rows[key] = r.session.row
+			sessions[r.Session] = key
+		}
+	}
+	for i, w := range waits(&c, opt, v) {
+		one := tui.Wait{ID: w.command + "\x00" + w.text, Text: w.text}
+		action := tui.Action{ID: "copy", Label: "copy: " + w.command, Typed: w.command}
+		if i < len(v.waiting) {
+			item := &v.waiting[i]
+			one.ID, one.Text = item.Kind+"\x00"+item.ID+"\x00"+item.From, v.topic(item)
+			one.Since = item.At
+			if item.From != "" {
+				one.Agent = keys[address.Instance(item.From).Canonical()]
+			}
+			if item.Kind == todo.Permission && sessions[item.ID] != "" {
+				one.Agent = sessions[item.ID]
+				if r := rows[one.Agent]; r != nil {
+					action = tui.Action{ID: "attach", Label: "attach and answer", Typed: w.command, Attach: true, Command: attachTo(s, one.Agent)}
+				}
+			}
+		}
+		one.Actions = append(one.Actions, action)
+		s.Waits = append(s.Waits, one)
+	}
+	for _, p := range v.problems {
+		s.Notes = append(s.Notes, t.c.App.Shown(p.Bus)+" cannot be read: "+p.Error)
+	}
+	t.lock.Lock()
+	t.rows = rows
+	t.lock.Unlock()
+	return s, nil
+}
+
+// topic is waitText without the time, which the screen renews itself.
+func (v *statusView) topic(i *todo.Item) string {
+	timeless := *i
+	timeless.At = time.Time{}
+	return v.waitText(&timeless)
+}
+
+// attachTo are the arguments that show the session of an agent.
+func attachTo(s *tui.Snapshot, key string) []string {
+	for i := range s.Agents {
+		if a := &s.Agents[i]; a.Key() == key {
+			return []string{"session", "attach", "--registry", a.Registry, a.Session}
+		}
+	}
+	return nil
+}
+
+// screen reads what the terminal of an agent shows.
+func (t *topView) screen(ctx context.Context, a tui.Agent) ([]string, error) {
+	t.lock.Lock()
+	r := t.rows[a.Key()]
+	t.lock.Unlock()
+	if r == nil {
+		return nil, errors.New("it does not run in tmux")
+	}
+	return lifecycle.Coloured(ctx, r)
+}

@@ -1,0 +1,174 @@
+package tui
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"tutti/internal/faces/cli/kit"
+)
+
+// A Snapshot is the state of all agents at one moment. Its texts are sanitised before they are shown.
+type Snapshot struct {
+	At     time.Time
+	Agents []Agent
+	Waits  []Wait
+	Halt   string   // who halted all agents, when and why; "" when nothing is halted
+	Notes  []string // what could not be read
+}
+
+// An Agent is one agent of the user.
+type Agent struct {
+	Name, CLI, Model string
+	Machine, Kind    string // kind: tmux or headless
+	Folder, Branch   string
+	Doing            string // the activity; "" when it is not known
+	Asks             string // what a waiting agent asks its user
+	Guess            bool   // Doing is read from the screen
+	Since            time.Time
+	Unread           int
+	More             bool // there may be more unread messages than that
+	Tokens           int  // of its context; 0: not known
+	Conductor        bool
+	Blocked          string
+	Live             bool
+	Halted, Paused   bool
+	Instance, Bus    string
+	Session, Server  string // in tmux
+	Registry         string // that lists the session
+	AsOf             time.Time
+}
+
+// key tells agents apart from one snapshot to the next.
+func (a *Agent) key() string {
+	return a.Registry + "\x00" + a.Server + "\x00" + a.Session + "\x00" + a.Bus + "\x00" + a.Instance + "\x00" + a.Machine
+}
+
+// A Wait is one thing that waits for the user.
+type Wait struct {
+	ID      string
+	Agent   string // the key of the agent whose it is; "" for none of the list
+	Text    string
+	Since   time.Time
+	Actions []Action
+}
+
+// An Action is one thing that the user can do about a Wait, as its source offers it.
+type Action struct {
+	ID      string   // "approve" and "deny" have keys of their own
+	Label   string   // what it does
+	Command []string // the arguments for tutti; none: there is only Typed
+	Typed   string   // what to type in a terminal
+	Attach  bool     // the command needs the terminal
+}
+
+// Key returns the key by which a Wait names this agent.
+func (a *Agent) Key() string { return a.key() }
+
+// waiting is what waits for the user at an agent, "" for nothing.
+func (a *Agent) waiting() bool { return a.Doing == "waiting" || a.Asks != "" || a.Blocked != "" }
+
+// A mark of an activity reads without colour; the word stands beside it.
+type look struct{ sign, colour string }
+
+var looks = map[string]look{
+	"working":  {"●", green},
+	"waiting":  {"◆", yellow},
+	"limited":  {"▲", yellow},
+	"idle":     {"○", ""},
+	"starting": {"◌", ""},
+	"ended":    {"×", ""},
+}
+
+// doing is the activity of an agent in words, and how it looks.
+func (a *Agent) doing() (text string, how look) {
+	how, known := looks[a.Doing]
+	if !known {
+		how = look{sign: "·"}
+	}
+	text = cmp.Or(kit.Clean(a.Doing), "unknown")
+	if a.Guess && a.Doing != "" {
+		text += "?"
+	}
+	switch {
+	case a.Halted:
+		text, how = text+", halted", look{"■", red}
+	case a.Paused:
+		text, how = text+", paused", look{"‖", yellow}
+	case a.Blocked != "":
+		text, how = text+", blocked", look{"◆", yellow}
+	}
+	return text, how
+}
+
+// facts are short facts about an agent: its context, its unread mail.
+func (a *Agent) unread() string {
+	switch {
+	case a.Unread == 0:
+		return ""
+	case a.More:
+		return strconv.Itoa(a.Unread) + "+✉"
+	}
+	return strconv.Itoa(a.Unread) + "✉"
+}
+
+// tokens is the size of a context: 61k.
+func (a *Agent) tokens() string {
+	switch {
+	case a.Tokens == 0:
+		return ""
+	case a.Tokens < 1000:
+		return strconv.Itoa(a.Tokens)
+	case a.Tokens < 1000_000:
+		return strconv.Itoa(a.Tokens/1000) + "k"
+	}
+	return strconv.FormatFloat(float64(a.Tokens)/1e6, 'f', 1, 64) + "M"
+}
+
+// age is how long something lasts.
+func age(since, now time.Time) string {
+	if since.IsZero() {
+		return ""
+	}
+	return kit.Ago(max(0, now.Sub(since)))
+}
+
+// Headline says in one line how many agents there are and how many things wait.
+func (s *Snapshot) Headline() string {
+	working := 0
+	for i := range s.Agents {
+		if s.Agents[i].Doing == "working" {
+			working++
+		}
+	}
+	parts := []string{kit.Plural(len(s.Agents), "agent"), strconv.Itoa(working) + " working", waitCount(len(s.Waits))}
+	if s.Halt != "" {
+		parts = append(parts, "HALTED")
+	} else {
+		parts = append(parts, "no halt")
+	}
+	return strings.Join(parts, " · ")
+}
+
+func waitCount(n int) string {
+	switch n {
+	case 0:
+		return "nothing waits for you"
+	case 1:
+		return "1 waits for you"
+	}
+	return strconv.Itoa(n) + " wait for you"
+}
+
+// matches tells whether an agent has a text in its name, folder, agent CLI, activity or address.
+func (a *Agent) matches(filter string) bool {
+	if filter == "" {
+		return true
+	}
+	filter = strings.ToLower(filter)
+	return slices.ContainsFunc([]string{a.Name, a.CLI, a.Folder, a.Branch, a.Machine, a.Doing, a.Asks, a.Instance}, func(s string) bool {
+		return strings.Contains(strings.ToLower(s), filter)
+	})
+}
