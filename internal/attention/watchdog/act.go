@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"time"
 
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
-	"tutti/internal/governance/blocker"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/store"
 )
@@ -49,14 +47,6 @@ type Relauncher interface {
 	Try(ctx context.Context, t Target) (Attempt, error)
 }
 
-// may tells whether something may be done now: the lease is ours, and nothing is halted.
-func (d *Beats) may(action string) error {
-	if err := d.hold(); err != nil {
-		return err
-	}
-	return d.o.Halted(action)
-}
-
 // What one look at an agent came to.
 type effort uint8
 
@@ -68,9 +58,6 @@ const (
 
 // one does what is due about an agent.
 func (d *Beats) one(ctx context.Context, r *room, listed *Entry) (did effort, err error) {
-	if err := d.may("drumbeat"); err != nil {
-		return idles, err
-	}
 	e, err := d.o.Book.Get(ctx, listed.Instance)
 	if errors.Is(err, store.ErrNotFound) {
 		return idles, nil
@@ -78,21 +65,20 @@ func (d *Beats) one(ctx context.Context, r *room, listed *Entry) (did effort, er
 	if err != nil {
 		return idles, err
 	}
-	now := d.o.Now()
-	ruling, why, err := d.judged(ctx, r, e, now)
+	p, err := d.mayAsk(ctx, r, e, looking)
 	if err != nil {
 		return idles, err
 	}
-	switch ruling {
+	switch p.ruling {
 	case Progress:
-		return idles, d.wentOn(ctx, e, why)
+		return idles, d.wentOn(ctx, e, p.why)
 	case Spent:
-		return idles, d.spent(ctx, e, why)
+		return idles, d.spent(ctx, e, p.why)
 	case Due:
 		if did, err := d.byMail(ctx, e.Instance); did != idles || err != nil {
 			return did, err
 		}
-		return d.due(ctx, r, e, "", now)
+		return d.due(ctx, r, e, p, "")
 	}
 	return idles, nil
 }
@@ -116,26 +102,6 @@ func (d *Beats) byMail(ctx context.Context, who address.Instance) (did effort, e
 		}
 	}
 	return did, err
-}
-
-// judged judges an entry as it is now, with what is known of its agent at this moment. Anything unknown prevents a request.
-func (d *Beats) judged(ctx context.Context, r *room, e *Entry, now time.Time) (Ruling, string, error) {
-	k := r.known(e, now)
-	at, err := d.saidAt(ctx, e.Instance)
-	if err != nil {
-		return Hold, "", err
-	}
-	k.Did = later(k.Did, known(at, now))
-	if !k.Blocked {
-		switch b, err := blocker.New(d.o.Book.Store).Get(ctx, e.Instance); {
-		case err == nil:
-			k.Blocked = b.Active()
-		case !errors.Is(err, blocker.ErrNone) && !store.IsUnfit(err):
-			return Hold, "", err
-		}
-	}
-	ruling, why, _ := Judge(e, k, &d.s, now)
-	return ruling, why, nil
 }
 
 // dry tells whether nothing is done at all.
@@ -176,47 +142,14 @@ func (d *Beats) raise(ctx context.Context, e *Entry, a escalation.Alert) error {
 	return d.o.Alert(ctx, &a)
 }
 
-// engaged tells whether the user of an agent has let it go on after the last halt.
-func (d *Beats) engaged(ctx context.Context, who address.Instance) (bool, error) {
-	if d.o.Engaged == nil {
-		return true, nil
-	}
-	return d.o.Engaged(ctx, who)
-}
-
-// due asks an agent to go on, if nothing speaks against that now. request is the message because of which that is, "" for none.
-func (d *Beats) due(ctx context.Context, r *room, e *Entry, request string, now time.Time) (did effort, err error) {
-	who := e.Instance
-	switch on, err := d.engaged(ctx, who); {
-	case err != nil:
-		return idles, err
-	case !on:
-		d.once(who, Event{Kind: Held, Text: fmt.Sprintf("%s is left alone: its user has not let it go on since the halt", who)})
+// due asks an agent to go on that is due, if that is permitted. request is the message because of which that is, "" for none.
+func (d *Beats) due(ctx context.Context, r *room, e *Entry, p permit, request string) (did effort, err error) {
+	if p.closed != "" {
+		d.once(e.Instance, Event{Kind: p.closed, Text: p.why})
 		return idles, nil
-	}
-	if d.o.Reach != nil {
-		why, err := d.o.Reach(ctx, who, now)
-		if err != nil {
-			return idles, err
-		}
-		if why != "" {
-			d.once(who, Event{Kind: Skipped, Text: fmt.Sprintf("skip %s: %s", who, why)})
-			return idles, nil
-		}
-	}
-	deferred, says, err := d.govern(ctx, r, e, now)
-	if err != nil {
-		return idles, err
-	}
-	if deferred {
-		d.once(who, Event{Kind: Deferred, Text: says})
-		return idles, nil
-	}
-	if says != "" {
-		says = " (" + says + ")"
 	}
 	if d.dry() {
-		d.once(who, Event{Kind: WouldAsk, Count: e.RelanceCount + 1, Text: fmt.Sprintf("%s would be asked to go on, %s%s", who, nth(e.RelanceCount+1), says)})
+		d.once(e.Instance, Event{Kind: WouldAsk, Count: e.RelanceCount + 1, Text: fmt.Sprintf("%s would be asked to go on, %s%s", e.Instance, nth(e.RelanceCount+1), p.says)})
 		return idles, nil
 	}
 	if d.o.Decider != nil && Consulted(e, &d.s) {
@@ -224,41 +157,7 @@ func (d *Beats) due(ctx context.Context, r *room, e *Entry, request string, now 
 			return acts, err
 		}
 	}
-	return d.ask(ctx, r, e, says, request)
-}
-
-// govern tells whether an agent is left to its conductor.
-func (d *Beats) govern(ctx context.Context, r *room, e *Entry, now time.Time) (deferred bool, says string, err error) {
-	if d.o.Self == "" {
-		return false, "", nil
-	}
-	seat := Conducting{Self: d.o.Self}
-	if seat.SelfWorkspace, err = d.workspace(ctx, r, d.o.Self); err != nil {
-		return false, "", err
-	}
-	if seat.Target, err = d.workspace(ctx, r, e.Instance); err != nil {
-		return false, "", err
-	}
-	if seat.Target != "" && d.o.Conductor != nil {
-		if seat.Claimed, err = d.o.Conductor(ctx, seat.Target, now); err != nil {
-			return false, "", err
-		}
-	}
-	deferred, says = Govern(seat, e, &d.s, now)
-	return deferred, says, nil
-}
-
-// workspace is that of the registration, else of the latest session.
-func (d *Beats) workspace(ctx context.Context, r *room, i address.Instance) (id string, err error) {
-	if d.o.Workspace != nil {
-		if id, err = d.o.Workspace(ctx, i); err != nil || id != "" {
-			return id, err
-		}
-	}
-	if s := r.latest(i.Canonical()); s != nil && s.Workspace != nil {
-		id = s.Workspace.ID
-	}
-	return id, nil
+	return d.ask(ctx, r, e, p.says, request)
 }
 
 // consult asks the decider and acts on the answer; done: that was all.

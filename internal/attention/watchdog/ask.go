@@ -1,7 +1,6 @@
 package watchdog
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,13 +32,10 @@ func (c *claim) take(ctx context.Context) (err error) {
 	if c.marked != nil {
 		return c.d.may("relaunch " + string(c.e.Instance))
 	}
-	if err := c.d.may("relaunch " + string(c.e.Instance)); err != nil {
-		return err
-	}
-	switch on, err := c.d.engaged(ctx, c.e.Instance); { // a halt may have come and gone meanwhile
+	switch p, err := c.d.mayAsk(ctx, nil, c.e, marking); {
 	case err != nil:
 		return err
-	case !on:
+	case p.closed != "":
 		return errPassed
 	}
 	marked, err := c.d.o.Book.Claim(ctx, c.e, c.request, c.d.o.Now())
@@ -60,18 +56,16 @@ func (c *claim) back(ctx context.Context) error {
 
 // ask asks an agent to go on, and records the result.
 func (d *Beats) ask(ctx context.Context, r *room, e *Entry, says, request string) (did effort, err error) {
-	if same, err := d.o.Book.Get(ctx, e.Instance); err != nil || !bytes.Equal(same.Raw, e.Raw) {
-		return idles, nil // it was cleared or recorded meanwhile: the next beat sees
-	}
-	if err := d.may("relaunch " + string(e.Instance)); err != nil {
+	p, err := d.mayAsk(ctx, r, e, asking)
+	if err != nil || p.ruling != Due {
 		return idles, err
 	}
 	d.looked[e.Instance] = d.o.Now()
-	t := Target{Entry: e, Session: r.latest(e.Instance.Canonical())}
-	if why := d.contested(r, t); why != "" {
-		d.once(e.Instance, Event{Kind: Held, Count: e.RelanceCount, Text: fmt.Sprintf("%s is left alone: %s", e.Instance, why)})
+	if p.closed != "" {
+		d.once(e.Instance, Event{Kind: p.closed, Count: e.RelanceCount, Text: p.why})
 		return idles, nil
 	}
+	t := Target{Entry: e, Session: r.latest(e.Instance.Canonical())}
 	c := &claim{d: d, e: e, request: request}
 	t.claim = c
 	a, err := d.o.Relaunch.Try(ctx, t)

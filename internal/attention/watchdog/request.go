@@ -203,19 +203,19 @@ func (d *Beats) follow(ctx context.Context, e *Entry, id string, now time.Time) 
 	if err != nil {
 		return "", e.Instance, err
 	}
-	ruling, why, err := d.judged(ctx, r, e, now)
+	p, err := d.mayAsk(ctx, r, e, looking)
 	switch {
 	case err != nil:
-	case ruling == Wait:
+	case p.ruling == Wait:
 		return TooSoon, e.Instance, nil
-	case ruling == Hold:
+	case p.ruling == Hold:
 		return Left, e.Instance, nil
-	case ruling == Spent:
-		return IsSpent, e.Instance, d.spent(ctx, e, why)
-	case ruling == Progress:
-		err = d.wentOn(ctx, e, why)
-	case ruling == Due:
-		_, err = d.due(ctx, r, e, id, now)
+	case p.ruling == Spent:
+		return IsSpent, e.Instance, d.spent(ctx, e, p.why)
+	case p.ruling == Progress:
+		err = d.wentOn(ctx, e, p.why)
+	case p.ruling == Due:
+		_, err = d.due(ctx, r, e, p, id)
 	}
 	if err != nil {
 		if d.ends(ctx, err) != nil {
