@@ -12,9 +12,16 @@ note() {
 
 # strace shows which system calls a program makes; node runs the original's canonical form beside ours; groff reads the
 # manual pages; tmux is typed into; git, gpg, ssh, sshd and rsync carry the messages between projects and machines; jq is
-# typed as the documentation has it.
-scripts/prereqs.sh strace node groff tmux git gpg ssh sshd rsync jq ||
-	note "what needs strace, node, groff, tmux, git, gpg, ssh, sshd, rsync or jq (see the line above)"
+# typed as the documentation has it; a browser shows the web page, and axe-core looks for faults of accessibility in it.
+scripts/prereqs.sh strace node npm groff tmux git gpg ssh sshd rsync jq chromium ||
+	note "what needs strace, node, npm, groff, tmux, git, gpg, ssh, sshd, rsync, jq or chromium (see the line above)"
+axe=${TUTTI_AXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tutti-axe}/$(sha256sum tools/axe/package-lock.json | cut -c1-16)
+if [ ! -e "$axe/node_modules/axe-core/axe.min.js" ]; then
+	mkdir -p "$axe"
+	cp tools/axe/package.json tools/axe/package-lock.json "$axe/"
+	(cd "$axe" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error) || note "accessibility of the web page: axe-core could not be fetched"
+fi
+export TUTTI_AXE=$axe/node_modules/axe-core/axe.min.js
 
 # Without the paths of this folder in them, the compiled packages of one clone serve the next.
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"

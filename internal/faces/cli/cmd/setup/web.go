@@ -1,0 +1,163 @@
+package setup
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/faces/cli/kit"
+	"tutti/internal/faces/web"
+)
+
+type webOptions struct {
+	Port   int
+	NoOpen bool
+}
+
+// A webLink is what tutti web --json prints when it is ready, and again for each new link.
+type webLink struct {
+	URL      string `json:"url"` // lets one browser in, once
+	Port     int    `json:"port"`
+	ReadOnly bool   `json:"readOnly"`
+	Why      string `json:"why,omitempty"` // the page only shows
+}
+
+var WebVerbs = []kit.Verb{{
+	Name: "web", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Opts: kit.WithFlags(runWeb), Result: webLink{},
+	Short: "show your agents and what waits for you in a browser",
+	Flags: []kit.Flag{
+		{Name: "port", Kind: kit.Count, Value: "n", Default: "0, any free port", Help: "the port on 127.0.0.1"},
+		{Name: "no-open", Kind: kit.Switch, Help: "print the link and start no browser"},
+	},
+	Does: `Serves one page on 127.0.0.1 until you interrupt it, and prints a link. The link lets one browser in, once, within
+ten minutes. At a terminal it also opens your browser; press Enter for another link.
+
+The page shows the halt switch, what waits for you, your agents and their threads, and changes as they do. You can halt
+all agents, lift the halt, answer what waits, and prompt sessions. Each action runs the verb that you would type, and a
+line for it is printed here.
+
+Below an agent CLI the link leads to a page that only shows.`,
+	Wont: "It listens on no other address: from another machine, use ssh -L. It loads nothing from other servers.",
+	Examples: `$ tutti web
+$ tutti web --port 8080 --no-open`,
+	Exit: "0 its terminal was closed; 1 wrong usage; 3 the port is in use; 130 interrupted",
+	See:  "status, halt, resume, session send",
+}}
+
+func runWeb(ctx context.Context, c *kit.Call, opt *webOptions) error {
+	if opt.Port > 65535 {
+		return kit.Usagef("--port %d: must be between 0 and 65535", opt.Port)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return kit.FailIO(kit.InstallHint, err, "find our own program")
+	}
+	out := &webTeller{c: c}
+	folder, _ := os.Getwd()
+	s, err := web.Listen(web.Config{
+		Follow: followAll(c), Buses: func(f func(*app.World) error) []kit.BusProblem { return c.Worlds(f) },
+		Folder: folder, Run: runSelf(self), Tell: out.line,
+	}, opt.Port)
+	if err != nil {
+		return kit.FailIO("", err, "web")
+	}
+	link := out.link(s)
+	if in, ok := c.In.(*os.File); ok && kit.Columns(in) > 0 {
+		if !opt.NoOpen && !c.JSON {
+			openBrowser(ctx, link)
+		}
+		go func() {
+			for lines := bufio.NewScanner(in); lines.Scan(); {
+				out.link(s)
+			}
+		}()
+	}
+	if err := s.Serve(ctx); err != nil {
+		return kit.FailIO("", err, "web")
+	}
+	return ctx.Err()
+}
+
+// A webTeller prints links and lines, one at a time.
+type webTeller struct {
+	c  *kit.Call
+	mu sync.Mutex
+}
+
+// link makes a link and prints it. What its page may do is decided now: below an agent CLI it only shows.
+func (t *webTeller) link(s *web.Server) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	v := webLink{Port: s.Port()}
+	if _, err := t.c.ForUser("act on the web page"); err != nil {
+		v.ReadOnly, v.Why = true, err.Error()
+	}
+	v.URL = s.Link(v.Why)
+	if t.c.JSON {
+		t.c.ResultLine(v)
+	} else {
+		t.c.Line(v.URL)
+		switch {
+		case v.ReadOnly:
+			t.c.Prose("", 0, "Its page only shows: "+kit.Clean(v.Why))
+		default:
+			t.c.Prose("", 0, "The link works once, within ten minutes. Enter makes another one, Ctrl-C ends the page.")
+		}
+	}
+	_ = t.c.Flush()
+	return v.URL
+}
+
+func (t *webTeller) line(text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.c.Remark("%s", kit.Clean(text))
+}
+
+// runSelf runs verbs of this program as processes of their own.
+func runSelf(self string) func(context.Context, web.Command) (web.Answer, error) {
+	return func(ctx context.Context, v web.Command) (web.Answer, error) {
+		cmd := exec.CommandContext(ctx, self, v.Args...)
+		cmd.Args[0] = "tutti"
+		cmd.Dir = v.Dir
+		cmd.Env = append(os.Environ(), "NO_COLOR=1")
+		cmd.Stdin = strings.NewReader(v.Input)
+		var said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &said, &said
+		err := cmd.Run()
+		a := web.Answer{OK: err == nil, Text: kit.CleanBlock(strings.TrimSpace(said.String()))}
+		if _, ended := errors.AsType[*exec.ExitError](err); ended || err == nil {
+			return a, nil
+		}
+		return a, err
+	}
+}
+
+// openBrowser shows the link in the user's browser, if there is a desktop. It waits for nothing: the link is printed, too.
+func openBrowser(ctx context.Context, link string) {
+	if os.Getenv("DISPLAY") == "" && os.Getenv("WAYLAND_DISPLAY") == "" {
+		return
+	}
+	if program, err := exec.LookPath("xdg-open"); err == nil {
+		cmd := exec.CommandContext(ctx, program, link)
+		if cmd.Start() == nil {
+			go func() { _ = cmd.Wait() }()
+		}
+	}
+}
+
+// followAll is the source of the page.
+func followAll(c *kit.Call) func(context.Context, func(*web.Snapshot)) error {
+	return func(ctx context.Context, changed func(*web.Snapshot)) error {
+		changed(&web.Snapshot{At: time.Now()})
+		<-ctx.Done()
+		return nil
+	}
+}

@@ -1,0 +1,202 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+
+	"tutti/internal/test/hostile"
+)
+
+// browser starts a Chromium, and skips the test where there is none.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	var path string
+	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("SKIPPED: chromium is not installed")
+	}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU}
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(stop)
+	ctx, end := chromedp.NewContext(ctx)
+	t.Cleanup(end)
+	ctx, late := context.WithTimeout(ctx, time.Minute)
+	t.Cleanup(late)
+	return ctx
+}
+
+func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func eval[T any](t *testing.T, ctx context.Context, script string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%.200s: %v", script, err)
+	}
+	return v
+}
+
+// until waits until the page says that a condition is true.
+func until(t *testing.T, ctx context.Context, condition string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; {
+		// A page that moves on answers with an error.
+		is, err := chromedp.Run(ctx, chromedp.Poll[bool](condition, chromedp.WithPollingTimeout(time.Second)))
+		if err == nil && is {
+			return
+		}
+		if time.Now().After(end) {
+			text, _ := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+			t.Fatalf("%s: %v; the page is\n%s", condition, err, text)
+		}
+	}
+}
+
+// A browser logs in by the link, is kept by the cookie, and sees the halt switch change.
+func TestBrowser(t *testing.T) {
+	ctx := browser(t)
+	r, link := serve(t, "")
+	do(t, ctx, chromedp.Navigate(link))
+	until(t, ctx, `location.pathname === "/" && document.getElementById("connection").textContent.startsWith("live")`)
+	if got := eval[string](t, ctx, "location.href"); strings.Contains(got, "t=") {
+		t.Errorf("the token is in the address: %s", got)
+	}
+	do(t, ctx, chromedp.SendKeys("#halt-reason", "runaway loop"), chromedp.Click("button.red"))
+	until(t, ctx, `document.getElementById("said").textContent === "done: halt -- runaway loop"`)
+	if c := <-r.ran; strings.Join(c.Args, " ") != "halt -- runaway loop" {
+		t.Errorf("the button ran %q", c.Args)
+	}
+	if got := eval[string](t, ctx, `try { const d = document.createElement("div"); d.innerHTML = "<b>x</b>"; "set" } catch (e) { e.name }`); got != "TypeError" {
+		t.Errorf("innerHTML: %s", got)
+	}
+}
+
+// Nothing that others wrote becomes an element of the page, neither in its first form nor when the script draws it.
+func TestHostileTexts(t *testing.T) {
+	ctx := browser(t)
+	texts := hostile.Texts(t)
+	for _, more := range []string{`<img src=x onerror="document.title='owned'">`, `"><script>document.title='owned'</script>`, `</bdi></p><form action=/act method=post><button>`, `<a href="javascript:1">x</a>`, "&lt;b&gt;"} {
+		texts = append(texts, hostile.Text{Class: "html", Text: more})
+	}
+	r, link := serve(t, "")
+	snap := fullSnapshot("plain")
+	r.put(snap)
+	do(t, ctx, chromedp.Navigate(link))
+	until(t, ctx, `location.pathname === "/" && document.getElementById("connection").textContent.startsWith("live")`)
+	count := `JSON.stringify([...document.querySelectorAll("body *")].map(e => e.tagName + "|" + e.getAttributeNames().filter(n => n.startsWith("on")).join()).sort())`
+	want := eval[string](t, ctx, count)
+	for _, text := range texts {
+		s := fullSnapshot(text.Text)
+		r.put(s)
+		until(t, ctx, fmt.Sprintf(`Date.parse(%q) === asOf`, s.At.Format(time.RFC3339Nano)))
+		if got := eval[string](t, ctx, count); got != want {
+			t.Fatalf("%s %q changes the elements of the page:\n%s\n%s", text.Class, text.Text, got, want)
+		}
+		if shown := eval[string](t, ctx, "document.body.innerText"); hostile.Harm(shown) != "" {
+			t.Errorf("%s %q: the page shows %s", text.Class, text.Text, hostile.Harm(shown))
+		}
+	}
+	do(t, ctx, chromedp.Reload())
+	until(t, ctx, `document.getElementById("connection").textContent.startsWith("live")`)
+	if title := eval[string](t, ctx, "document.title"); title != "Now · tutti" {
+		t.Errorf("the title became %q", title)
+	}
+}
+
+// axe finds no fault of accessibility on any page, in light and in dark, on a desktop and on a phone.
+func TestAccessible(t *testing.T) {
+	axe, err := os.ReadFile(os.Getenv("TUTTI_AXE"))
+	if err != nil {
+		t.Skip("SKIPPED: axe-core is not installed (TUTTI_AXE names the file)")
+	}
+	ctx := browser(t)
+	r, link := serve(t, "")
+	r.put(fullSnapshot("migrations pass on postgres"))
+	do(t, ctx, chromedp.Navigate(link))
+	until(t, ctx, `location.pathname === "/" && document.getElementById("connection").textContent.startsWith("live")`)
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1200, 390} {
+			do(t, ctx, chromedp.EmulateViewport(width, 844), media(scheme))
+			for _, v := range views {
+				path := strings.TrimSuffix(v.path, "{$}")
+				do(t, ctx, chromedp.Navigate(fmt.Sprintf("http://127.0.0.1:%d%s", r.port, path)))
+				until(t, ctx, `document.readyState === "complete"`)
+				eval[any](t, ctx, string(axe)+";0")
+				found := eval[string](t, ctx, `axe.run().then(r => JSON.stringify(r.violations.map(v => v.impact + " " + v.id + ": " + v.nodes.map(n => n.html).join(" ").slice(0, 300))))`)
+				var faults []string
+				if err := json.Unmarshal([]byte(found), &faults); err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range faults {
+					t.Errorf("%s, %s, %d wide: %s", path, scheme, width, f)
+				}
+				if wide := eval[int](t, ctx, "document.documentElement.scrollWidth"); int64(wide) > width {
+					t.Errorf("%s is %d wide on a screen of %d", path, wide, width)
+				}
+				if small := eval[string](t, ctx, `[...document.querySelectorAll("button, summary, nav a, input[type=text], select")].filter(e => e.offsetParent && e.getBoundingClientRect().height < 44).map(e => e.outerHTML).join()`); small != "" {
+					t.Errorf("%s: lower than 44 pixels: %s", path, small)
+				}
+			}
+		}
+	}
+}
+
+func media(scheme string) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		return err
+	})
+}
+
+// TestPictures makes the pictures of the documentation, in the folder that TUTTI_PICTURES names.
+func TestPictures(t *testing.T) {
+	dir := os.Getenv("TUTTI_PICTURES")
+	if dir == "" {
+		t.Skip("TUTTI_PICTURES names no folder")
+	}
+	ctx := browser(t)
+	r, link := serve(t, "")
+	r.put(fullSnapshot("migrations pass on postgres"))
+	do(t, ctx, chromedp.Navigate(link))
+	until(t, ctx, `location.pathname === "/" && document.getElementById("connection").textContent.startsWith("live")`)
+	for _, p := range []struct {
+		name, scheme  string
+		width, height int64
+	}{{"web-light", "light", 1100, 900}, {"web-dark", "dark", 1100, 900}, {"web-phone-light", "light", 390, 844}, {"web-phone-dark", "dark", 390, 844}} {
+		do(t, ctx, chromedp.EmulateViewport(p.width, p.height), media(p.scheme))
+		until(t, ctx, `document.readyState === "complete"`)
+		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(picture) > 100_000 {
+			t.Errorf("%s has %d bytes", p.name, len(picture))
+		}
+		if err := os.WriteFile(filepath.Join(dir, p.name+".png"), picture, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

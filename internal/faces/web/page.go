@@ -1,0 +1,212 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+
+	"tutti/internal/core/termsafe"
+	"tutti/internal/faces/cli/kit"
+	"tutti/internal/halt"
+)
+
+// A view is one address of the page.
+type view struct {
+	path, title, tab string
+	body             func(s *Server, ctx context.Context, snap *Snapshot, q params) []node
+	live             bool // its body follows the snapshot
+}
+
+// params returns a value of the address of a page.
+type params func(name string) string
+
+// views are all pages. Those with a tab are in the menu.
+var views = []view{
+	{path: "/{$}", title: "Now", tab: "/", body: (*Server).now, live: true},
+	{path: "/agreements", title: "Agreements", tab: "/agreements", body: (*Server).agreements},
+	{path: "/agreement", title: "Agreement", body: (*Server).agreement},
+	{path: "/organisation", title: "Organisation", tab: "/organisation", body: (*Server).organisation},
+	{path: "/machines", title: "Machines", tab: "/machines", body: (*Server).machines, live: true},
+	{path: "/thread", title: "Thread", body: (*Server).threadPage, live: true},
+	{path: "/screen", title: "Screen", body: (*Server).screen, live: true},
+}
+
+// page sends a view. Everything is in it already: it can be read without the script.
+func (s *Server) page(v view) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, stop := context.WithTimeout(r.Context(), 10*time.Second)
+		defer stop()
+		snap, _, err := s.hub.wait(ctx)
+		if err != nil {
+			notice(w, http.StatusServiceUnavailable, "Not ready", "Your agents could not be read within ten seconds. Try again.")
+			return
+		}
+		sendHTML(w, http.StatusOK, s.document(ctx, v, snap, visitorOf(r.Context()), r.URL))
+	}
+}
+
+func (s *Server) document(ctx context.Context, v view, snap *Snapshot, who *visitor, at *url.URL) node {
+	var menu []node
+	for _, o := range views {
+		if o.tab == "" {
+			continue
+		}
+		a := el("a", txt(o.title)).with("href", o.tab)
+		if o.path == v.path {
+			a = a.with("aria-current", "page")
+		}
+		menu = append(menu, el("li", a))
+	}
+	body := el("body",
+		el("a.skip", txt("to the content")).with("href", "#main"),
+		el("header",
+			el("h1", txt("tutti")),
+			s.head(snap, who),
+			el("p", txt("as of "+snap.At.Local().Format("15:04:05")+"; load the page again for newer facts")).keyed("connection"),
+			el("p").keyed("said").with("role", "status", "aria-live", "polite"),
+		),
+		el("nav", el("ul", menu...)).with("aria-label", "views"),
+		el("main", el("h1.page", txt(v.title)), s.part(ctx, v, snap, at.Query().Get)).keyed("main"),
+	).with("data-view", at.RequestURI())
+	return el("html",
+		el("head", el("meta").with("charset", "utf-8"), el("meta").with("name", "viewport", "content", "width=device-width,initial-scale=1"),
+			el("meta").with("name", "color-scheme", "content", "light dark"), el("title", txt(v.title+" · tutti")),
+			el("link").with("rel", "stylesheet", "href", "/page.css"), el("script").with("src", "/page.js", "defer", "")),
+		body).with("lang", "en")
+}
+
+// part is the body of a view.
+func (s *Server) part(ctx context.Context, v view, snap *Snapshot, q params) node {
+	return el("div", v.body(s, ctx, snap, q)...).keyed("body")
+}
+
+// partsOf are the parts of a page that change: the head, and the body of a live view. uri is the address of the page.
+func (s *Server) partsOf(ctx context.Context, uri string, snap *Snapshot, who *visitor) []part {
+	parts := []part{{"head", s.head(snap, who)}}
+	u, err := url.ParseRequestURI(uri)
+	if err != nil {
+		return parts
+	}
+	for _, v := range views {
+		if v.live && (v.path == u.Path || v.path == u.Path+"{$}") {
+			parts = append(parts, part{"body", s.part(ctx, v, snap, u.Query().Get)})
+		}
+	}
+	return parts
+}
+
+// head has the halt switch, which is on every page.
+func (s *Server) head(snap *Snapshot, who *visitor) node {
+	h := halt.Read()
+	class, text := "div.halt", []node{el("strong", txt("Nothing is halted."))}
+	if h.Halted {
+		class = "div.halt on"
+		text = []node{el("strong.bad", txt("Halted"))}
+		if h.By != "" {
+			text = append(text, txt(" by "), word(h.By))
+		}
+		if !h.Since.IsZero() {
+			text = append(text, txt(" "), since(h.Since), txt(" ago"))
+		}
+		if why := cmp.Or(h.Reason, h.Problem); why != "" {
+			text = append(text, txt(": "), word(why))
+		}
+	}
+	kids := []node{el("p", text...)}
+	switch {
+	case who.Cannot != "":
+		kids = append(kids, el("p.wait", txt("This page only shows: "+who.Cannot)))
+	case h.Halted:
+		kids = append(kids, el("details",
+			el("summary", txt("Let all agents go on")),
+			form("ask", hidden("kind", "lift"),
+				el("label.check", el("input").with("type", "checkbox", "name", "sure", "value", "yes", "required", ""), txt("I want every agent to continue")),
+				button("", "Lift the halt"))).keyed("lifting"))
+	default:
+		kids = append(kids, form("ask", hidden("kind", "halt"), field("halt-reason", "reason", "Reason", false), button("red", "Halt all agents")))
+	}
+	return el(class, kids...).keyed("head")
+}
+
+func problemsOf(all []kit.BusProblem) (out []node) {
+	for _, p := range all {
+		out = append(out, el("p.bad", word(p.Bus), txt(": "), peer(p.Error)))
+	}
+	return out
+}
+
+func add(n node, kids ...node) node {
+	n.Kids = append(n.Kids[:len(n.Kids):len(n.Kids)], kids...)
+	return n
+}
+
+// table makes a table, or says that there is nothing.
+func table(caption, none string, rows []node, columns ...string) node {
+	if len(rows) == 0 {
+		return el("div", el("h2", txt(caption)), el("p.quiet", txt(none)))
+	}
+	var heads []node
+	for _, c := range columns {
+		heads = append(heads, el("th", txt(c)).with("scope", "col"))
+	}
+	return el("div", el("h2", txt(caption)), el("table", el("thead", el("tr", heads...)), el("tbody", rows...)).with("aria-label", caption))
+}
+
+func name(s string) node { return el("th", word(s)).with("scope", "row") }
+
+// cell is a cell of a table; on a phone the name of its column is beside it.
+func cell(column string, kids ...node) node { return el("td", kids...).with("data-name", column) }
+
+// clock is a time of day.
+func clock(t time.Time) node {
+	return el("time", txt(t.Local().Format("2006-01-02 15:04:05"))).with("datetime", t.UTC().Format(time.RFC3339))
+}
+
+// since is how long ago a time is. Its text is not part of it: the script keeps it up to date.
+func since(t time.Time) node {
+	return el("time").with("datetime", t.UTC().Format(time.RFC3339Nano), "data-ago", "")
+}
+
+func ago(at string) string {
+	t, err := time.Parse(time.RFC3339Nano, at)
+	if err != nil {
+		return ""
+	}
+	return termsafe.Duration(time.Since(t))
+}
+
+// href is the address of a page with parameters: name, value.
+func href(path string, pairs ...string) string {
+	v := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		v.Set(pairs[i], pairs[i+1])
+	}
+	return path + "?" + v.Encode()
+}
+
+func form(class string, kids ...node) node {
+	return el("form."+class, kids...).with("method", "post", "action", "/act")
+}
+
+func hidden(name, value string) node {
+	return el("input").with("type", "hidden", "name", name, "value", value)
+}
+
+func button(class, label string) node {
+	b := el("button", txt(termsafe.Clean(label))).with("type", "submit")
+	if class != "" {
+		b = b.with("class", class)
+	}
+	return b
+}
+
+// field is an input line with its label.
+func field(id, name, label string, required bool) node {
+	in := el("input").with("type", "text", "id", id, "name", name, "maxlength", "2000", "autocomplete", "off")
+	if required {
+		in = in.with("required", "")
+	}
+	return el("div", el("label", txt(label)).with("for", id), in)
+}

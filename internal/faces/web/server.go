@@ -1,0 +1,127 @@
+package web
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/faces/cli/kit"
+)
+
+//go:embed files/page.css
+var pageCSS []byte
+
+//go:embed files/page.js
+var pageJS []byte
+
+// A Config is what a Server needs.
+type Config struct {
+	// Follow calls changed with the present snapshot and then with each new one, until ctx ends.
+	Follow func(ctx context.Context, changed func(*Snapshot)) error
+	// Buses hands each bus of the user to f, open for reading, and returns those that cannot be read.
+	Buses func(f func(*app.World) error) []kit.BusProblem
+	// Folder is where the server was started.
+	Folder string
+	// Run runs a verb of tutti as its own process, which decides by itself whether it may.
+	Run func(ctx context.Context, c Command) (Answer, error)
+	// Tell shows a line where the server was started.
+	Tell func(line string)
+}
+
+// A Server shows the page to browsers on this machine.
+type Server struct {
+	Config
+	access Access
+	hub    *hub
+	port   int
+	ended  chan struct{}
+	http   *http.Server
+	at     net.Listener
+}
+
+// Listen opens a port of the loopback; 0 takes any that is free. Nothing can reach the server from another machine.
+func Listen(c Config, port int) (*Server, error) {
+	at, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return nil, fmt.Errorf("listen on port %d: %w", port, err)
+	}
+	s := &Server{Config: c, hub: newHub(), port: at.Addr().(*net.TCPAddr).Port, ended: make(chan struct{}), at: at}
+	s.http = &http.Server{
+		Handler: s.routes(), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	return s, nil
+}
+
+// Port is the port that the server listens on.
+func (s *Server) Port() int { return s.port }
+
+// Link makes a link that one browser may use, once. cannot says why its page may only look; "" lets it act for the user.
+func (s *Server) Link(cannot string) string {
+	return fmt.Sprintf("http://127.0.0.1:%d/login?t=%s", s.port, s.access.grant(cannot, time.Now()))
+}
+
+// Serve answers browsers until ctx ends. It leaves no connection open.
+func (s *Server) Serve(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	followed := make(chan error, 1)
+	go func() {
+		err := s.Follow(ctx, func(snap *Snapshot) {
+			s.readThreads(ctx, snap)
+			s.hub.put(snap)
+		})
+		if err != nil && ctx.Err() == nil {
+			s.tell("what is shown does not change any more: " + err.Error())
+		}
+		followed <- err
+	}()
+	go func() {
+		<-ctx.Done()
+		close(s.ended)
+		_ = s.http.Close()
+	}()
+	err := s.http.Serve(s.at)
+	stop()
+	<-followed
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (s *Server) tell(line string) {
+	if s.Tell != nil {
+		s.Tell(line)
+	}
+}
+
+// routes are all addresses of the server. Only /act and /logout change anything, and they take POST alone.
+func (s *Server) routes() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /login", s.login)
+	m.HandleFunc("GET /page.css", file("text/css; charset=utf-8", pageCSS))
+	m.HandleFunc("GET /page.js", file("text/javascript; charset=utf-8", pageJS))
+	m.HandleFunc("GET /events", s.known(s.events))
+	m.HandleFunc("POST /act", s.known(s.act))
+	for _, v := range views {
+		m.HandleFunc("GET "+v.path, s.known(s.page(v)))
+	}
+	return guarded(m)
+}
+
+func file(kind string, content []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if fromOutside(r) {
+			http.Error(w, "another site asked for this", http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Content-Type", kind)
+		_, _ = w.Write(content)
+	}
+}
