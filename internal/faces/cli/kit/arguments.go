@@ -135,6 +135,23 @@ func (c *Call) KeyFile(path string) (*signature.Private, error) {
 	return key, nil
 }
 
+// PublicKeyFile reads a public key.
+func PublicKeyFile(path string) (key signature.Public, err error) {
+	f, err := OpenNamed(path)
+	if err != nil {
+		return key, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxKeyFile))
+	if err != nil {
+		return key, err
+	}
+	if key, err = signature.ParsePublic(string(text)); err != nil {
+		return key, Refuse("", "%s: not an Ed25519 public key in PEM form", Clean(path))
+	}
+	return key, nil
+}
+
 // MaxKeyFile bounds a key file; a key takes about 120 bytes.
 const MaxKeyFile = 64 << 10
 

@@ -3,6 +3,7 @@ package agree
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strconv"
 
 	"tutti/internal/app"
@@ -11,6 +12,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/agreement"
@@ -128,13 +130,7 @@ func (d *deal) sendAttested(ctx context.Context, t *agreement.Comprehension, to 
 
 func runComprehensionList(ctx context.Context, d *deal, v *agreement.View) error {
 	if d.JSON {
-		all := d.Array()
-		for _, e := range v.Attestations {
-			if err := all.Add(e.Raw); err != nil {
-				return err
-			}
-		}
-		all.End()
+		d.Result(render.Each(v.Attestations, func(e *journal.Entry) json.RawMessage { return e.Raw }))
 		return nil
 	}
 	if len(v.Attestations) == 0 {
@@ -173,18 +169,9 @@ func runComprehensionVerify(ctx context.Context, c *kit.Call, opt *attestedOptio
 	if err != nil {
 		return err
 	}
-	f, err := kit.OpenNamed(opt.PublicKey)
+	key, err := kit.PublicKeyFile(opt.PublicKey)
 	if err != nil {
 		return kit.FailIO("", err, "read the public key")
-	}
-	defer f.Close()
-	text, err := kit.ReadAll(f, opt.PublicKey)
-	if err != nil {
-		return err
-	}
-	key, err := signature.ParsePublic(string(text))
-	if err != nil {
-		return kit.FailIO("", nil, "%s: %s", kit.Clean(opt.PublicKey), kit.Clean(err.Error()))
 	}
 	body, _ := canonjson.Get(raw, "body")
 	a, ok := declaration.Attests(body, signaturesOf(raw), func(string) []signature.Public { return []signature.Public{key} })

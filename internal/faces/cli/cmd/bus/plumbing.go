@@ -2,13 +2,11 @@ package bus
 
 import (
 	"context"
-	"crypto/ed25519"
-	"encoding/base64"
-	"encoding/pem"
 	"strings"
 	"time"
 
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/store"
@@ -36,41 +34,6 @@ func runHash(_ context.Context, c *kit.Call) error {
 	return nil
 }
 
-// spki are the bytes before the 32 bytes of an Ed25519 public key in a PEM block: the encoding has no other form.
-const spki = "\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00"
-
-// readPublicKey reads an Ed25519 public key from a PEM file.
-func readPublicKey(path string) (ed25519.PublicKey, error) {
-	f, err := kit.OpenNamed(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := kit.ReadAll(f, path)
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > kit.MaxKeyFile {
-		return nil, kit.Refuse("", "%s: not a key", kit.Clean(path))
-	}
-	block, _ := pem.Decode(text)
-	if block == nil || block.Type != "PUBLIC KEY" || len(block.Bytes) != len(spki)+ed25519.PublicKeySize ||
-		string(block.Bytes[:len(spki)]) != spki {
-		return nil, kit.Refuse("", "%s: not an Ed25519 public key in PEM form", kit.Clean(path))
-	}
-	return ed25519.PublicKey(block.Bytes[len(spki):]), nil
-}
-
-// decodeSignature reads base64 in both alphabets, padded or not. It returns nil for any other text.
-func decodeSignature(s string) []byte {
-	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
-	sig, err := base64.RawStdEncoding.DecodeString(s)
-	if err != nil || len(sig) != ed25519.SignatureSize {
-		return nil
-	}
-	return sig
-}
-
 // A verifiedSignature says whether a signature is valid.
 type verifiedSignature struct {
 	OK bool   `json:"ok"`
@@ -83,7 +46,7 @@ func runVerify(_ context.Context, c *kit.Call, opt *verifyOptions) error {
 	if opt.Key == "" {
 		return kit.UsageHint("--key <file>", "verify: which public key?")
 	}
-	key, err := readPublicKey(opt.Key)
+	key, err := kit.PublicKeyFile(opt.Key)
 	if err != nil {
 		return err
 	}
@@ -110,14 +73,13 @@ func runVerify(_ context.Context, c *kit.Call, opt *verifyOptions) error {
 }
 
 // verifies checks the given signature of raw, or those in its member signatures over the rest.
-func verifies(raw []byte, key ed25519.PublicKey, signature, only string) (good bool, by string, err error) {
-	if signature != "" {
+func verifies(raw []byte, key signature.Public, given, only string) (good bool, by string, err error) {
+	if given != "" {
 		text, err := canonjson.Canonical(raw)
 		if err != nil {
 			return false, "", err
 		}
-		sig := decodeSignature(signature)
-		return sig != nil && ed25519.Verify(key, text, sig), only, nil
+		return signature.Object{Alg: signature.Alg, Value: given}.Verify(text, key), only, nil
 	}
 	text, err := canonjson.CanonicalWithout(raw, "signatures")
 	if err != nil {
@@ -130,8 +92,7 @@ func verifies(raw []byte, key ed25519.PublicKey, signature, only string) (good b
 		by, _ := canonjson.String(parts[0])
 		alg, _ := canonjson.String(parts[1])
 		value, _ := canonjson.String(parts[2])
-		sig := decodeSignature(value)
-		if alg == "ed25519" && sig != nil && (only == "" || by == only) && ed25519.Verify(key, text, sig) {
+		if (only == "" || by == only) && (signature.Object{Alg: alg, Value: value}).Verify(text, key) {
 			return true, by, nil
 		}
 	}

@@ -2,12 +2,10 @@ package govern
 
 import (
 	"context"
-	"io"
 	"strings"
 
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
-	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/sysml"
 	"tutti/internal/remote/fetch"
@@ -30,8 +28,8 @@ func runSysMLVerify(ctx context.Context, c *kit.Call, opt *sysmlOptions) error {
 		return kit.Refuse("", "the envelope: %s", kit.Clean(err.Error()))
 	}
 	q := sysml.Question{Envelope: raw, By: address.Instance(opt.By), Content: opt.ContentIntegrity, Base: opt.APIBase}
-	if q.Key, err = verifyingKey(opt.PublicKey); err != nil {
-		return err
+	if q.Key, err = kit.PublicKeyFile(opt.PublicKey); err != nil {
+		return &kit.Fault{Code: kit.ExitUsage, Err: err, Msg: "read the public key"}
 	}
 	token, err := bearer(ctx, c, opt)
 	if err != nil {
@@ -51,23 +49,6 @@ func runSysMLVerify(ctx context.Context, c *kit.Call, opt *sysmlOptions) error {
 		return &kit.Fault{Code: kit.ExitState} // the result says so
 	}
 	return nil
-}
-
-// verifyingKey reads --public-key.
-func verifyingKey(path string) (key signature.Public, err error) {
-	f, err := kit.OpenNamed(path)
-	if err != nil {
-		return key, kit.Refuse("", "read the public key: %s", kit.Clean(err.Error()))
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, kit.MaxKeyFile))
-	if err == nil {
-		key, err = signature.ParsePublic(string(text))
-	}
-	if err != nil {
-		return key, kit.Refuse("", "%s: not an Ed25519 public key in PEM form", kit.Clean(path))
-	}
-	return key, nil
 }
 
 // bearer reads --auth. A token goes only to the address of --api-base, never to one that an envelope names.
