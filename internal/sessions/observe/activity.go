@@ -11,9 +11,47 @@ import (
 	"tutti/internal/platform/tmux"
 )
 
-// Doing is what an agent does.
+// The activities of a session, in the words that people and other programs read. [Activity] defines them.
+const (
+	StateIdle    = "idle"
+	StateWorking = "working"
+	StateWaiting = "waiting"
+	StateLimited = "limited"
+	StateEnded   = "ended"
+	StateUnknown = "unknown"
+)
+
+// Activity is the rule for what a session does, by what was found of it and what its agent CLI tells or its screen shows. The states:
+//
+//   - ended: tmux has no session of that name, another owner's session has it, or its program has ended.
+//   - working: the agent CLI says that it is busy with a turn, or its screen shows that.
+//   - idle: the agent CLI says that its turn is over, or its screen shows the prompt, and the screen shows no limit.
+//   - limited: the rate limit of its provider stopped it, as its screen shows.
+//   - waiting: for its user. It asks for an approval or an answer, or shows another dialog, such as those at the start.
+//   - unknown: tmux did not answer, another process is changing the session, its program outlived its tmux session, or nothing shows what the
+//     program does.
+func Activity(s *Observation, d *Doing, underWay bool) string {
+	live := s.State == Alive || s.State == Other && !s.Foreign
+	switch {
+	case s.State == Unknown, underWay, s.State == Absent && s.Process.PID > 0:
+		return StateUnknown
+	case !live, d.Word == Gone:
+		return StateEnded
+	case d.Word == Working:
+		return StateWorking
+	case d.Word == Idle:
+		return StateIdle
+	case d.Word == Limited:
+		return StateLimited
+	case d.Word == Asking, d.Asks != "":
+		return StateWaiting
+	}
+	return StateUnknown
+}
+
+// Doing is what an agent CLI tells of its activity.
 type Doing struct {
-	// Word is working, idle, asking, limited (its provider does not let it go on) or dead; "" when it is not known.
+	// Word is working, idle, asking, limited or dead, as older output spells them; "" when it is not known.
 	Word string
 	// From says who tells: "tmux" and "system" of the dead, "program" when it writes so itself, "screen" when it only looks like it.
 	From string

@@ -11,16 +11,6 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// The states for which [Observer.Wait] waits, in the words that other programs read.
-const (
-	StateIdle    = "idle"
-	StateWorking = "working"
-	StateWaiting = "waiting" // for its user: an approval, an answer, a question at the start
-	StateLimited = "limited"
-	StateEnded   = "ended"
-	StateUnknown = "unknown"
-)
-
 // States are the words that can be waited for.
 var States = []string{StateIdle, StateWorking, StateWaiting, StateLimited, StateEnded}
 
@@ -80,9 +70,11 @@ func (o *Observer) Wait(ctx context.Context, q Wait, rows func(ctx context.Conte
 		now := make([]Reached, len(all))
 		reached, ended := 0, ""
 		for i := range all {
-			now[i] = stateOf(&rep.Sessions[i])
-			sure := rep.Sessions[i].Doing.From == "program" || len(last) == len(now) && last[i].State == now[i].State
-			if f := &rep.Sessions[i]; f.State == Alive && blind(f.Kind) && !slices.Equal(until, []string{StateEnded}) && (!q.Any || len(all) == 1) {
+			f := &rep.Sessions[i]
+			now[i] = Reached{Name: f.Row.Name, State: Activity(&f.Observation, &f.Doing, f.UnderWay), Asks: f.Doing.Asks}
+			now[i].Guess = f.Doing.Guess && now[i].State != StateEnded
+			sure := f.Doing.From == "program" || len(last) == len(now) && last[i].State == now[i].State
+			if f.State == Alive && blind(f.Kind) && !slices.Equal(until, []string{StateEnded}) && (!q.Any || len(all) == 1) {
 				return now, fmt.Errorf("%s runs %s; %w", f.Name, programText(f.Kind), ErrBlind)
 			}
 			if now[i].Reached = sure && slices.Contains(until, now[i].State); now[i].Reached {
@@ -122,25 +114,4 @@ func programText(kind string) string {
 		return d.Title + ", whose state is not known"
 	}
 	return "a program of your own"
-}
-
-// stateOf is what a session does, in one word.
-func stateOf(f *Found) Reached {
-	r := Reached{Name: f.Row.Name, State: StateUnknown, Asks: f.Doing.Asks, Guess: f.Doing.Guess}
-	live := f.State == Alive || f.State == Other && !f.Foreign
-	switch {
-	case f.State == Unknown, f.UnderWay, f.State == Absent && f.Process.PID > 0:
-		return r
-	case !live, f.Doing.Word == Gone:
-		r.State, r.Guess = StateEnded, false
-	case f.Doing.Word == Working:
-		r.State = StateWorking
-	case f.Doing.Word == Idle:
-		r.State = StateIdle
-	case f.Doing.Word == Limited:
-		r.State = StateLimited
-	case f.Doing.Word == Asking, f.Doing.Asks != "":
-		r.State = StateWaiting
-	}
-	return r
 }

@@ -139,9 +139,12 @@ func sessionAgent(l *sessionLine) agentRow {
 	switch l.sight.State {
 	case observe.Alive:
 		r.pid = l.sight.Process.PID
-		r.Doing, r.Guess = l.doing.Word, l.doing.Guess
-		if r.Doing == observe.Asking {
-			r.Doing, r.Asks, r.Guess = "waiting", l.doing.Asks, false
+		r.Doing, r.Guess = observe.Activity(&l.sight, &l.doing, false), l.doing.Guess
+		switch r.Doing {
+		case observe.StateWaiting:
+			r.Asks, r.Guess = l.doing.Asks, false
+		case observe.StateUnknown:
+			r.Doing = ""
 		}
 	case observe.Other:
 		r.Doing = "another program runs there"

@@ -85,7 +85,7 @@ func sessionsNear(ctx context.Context, c *kit.Call, here bool) func() []sessionL
 
 // asks is what the program of a session asks its user, "" when it asks nothing or that is not known.
 func (l *sessionLine) asks() string {
-	if l.doing.Word == observe.Asking {
+	if observe.Activity(&l.sight, &l.doing, false) == observe.StateWaiting {
 		return l.doing.Asks
 	}
 	return ""
