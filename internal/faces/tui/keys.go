@@ -137,6 +137,15 @@ func (m keymap) hint(name string) string {
 	return c.keys[0] + " " + c.short
 }
 
+// short is hint, or where there is little room the key alone.
+func (m keymap) short(name string, width int) string {
+	h := m.hint(name)
+	if width < singleFrom {
+		h, _, _ = strings.Cut(h, " ")
+	}
+	return h
+}
+
 // helpLines explain all keys.
 func (m keymap) helpLines() (lines []string) {
 	for _, c := range m {

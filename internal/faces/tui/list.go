@@ -82,7 +82,7 @@ func columnsOf(s *Snapshot, rows []row, width int) (chosen []column) {
 				c.width = max(c.width, kit.Width(c.text(m, r.agent)))
 			}
 		}
-		if c.width = min(c.width, c.most); c.width == 0 {
+		if c.width = min(c.width, c.most, width/3); c.width == 0 {
 			continue
 		}
 		if len(chosen) > 0 && c.width+2 > left {

@@ -69,6 +69,7 @@ type Model struct {
 	running int    // actions that have not ended
 
 	pane  pane
+	rest  time.Duration // until a selection counts
 	mouse bool
 }
 
@@ -78,7 +79,7 @@ func New(ctx context.Context, o *Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{o: o, keys: keys, ctx: ctx, now: time.Now(), marked: map[string]bool{}}, nil
+	return &Model{o: o, keys: keys, ctx: ctx, now: time.Now(), marked: map[string]bool{}, rest: settleTime}, nil
 }
 
 // Messages.
@@ -109,7 +110,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
 	m.settle()
 	if now := m.shown(); now != before {
-		cmd = tea.Batch(cmd, m.pane.turnTo(now))
+		cmd = tea.Batch(cmd, m.pane.turnTo(now, m.rest))
 	}
 	return m, cmd
 }

@@ -53,13 +53,13 @@ func (m *Model) shown() target {
 	return target{m.selected, m.view}
 }
 
-// turnTo shows something else.
-func (p *pane) turnTo(t target) tea.Cmd {
+// turnTo shows something else, after the selection has rested so long.
+func (p *pane) turnTo(t target, rest time.Duration) tea.Cmd {
 	*p = pane{target: t, gen: p.gen + 1, pause: quickest}
 	if t.agent == "" {
 		return nil
 	}
-	return p.after(settleTime)
+	return p.after(rest)
 }
 
 func (p *pane) after(d time.Duration) tea.Cmd {

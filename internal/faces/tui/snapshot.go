@@ -103,7 +103,7 @@ func (a *Agent) doing() (text string, how look) {
 	return text, how
 }
 
-// facts are short facts about an agent: its context, its unread mail.
+// unread is how much unread mail an agent has: 2✉.
 func (a *Agent) unread() string {
 	switch {
 	case a.Unread == 0:
@@ -132,7 +132,7 @@ func age(since, now time.Time) string {
 	if since.IsZero() {
 		return ""
 	}
-	return kit.Ago(max(0, now.Sub(since)))
+	return strings.TrimSuffix(kit.Ago(max(0, now.Sub(since))), " ago")
 }
 
 // Headline says in one line how many agents there are and how many things wait.
@@ -144,11 +144,6 @@ func (s *Snapshot) Headline() string {
 		}
 	}
 	parts := []string{kit.Plural(len(s.Agents), "agent"), strconv.Itoa(working) + " working", waitCount(len(s.Waits))}
-	if s.Halt != "" {
-		parts = append(parts, "HALTED")
-	} else {
-		parts = append(parts, "no halt")
-	}
 	return strings.Join(parts, " · ")
 }
 

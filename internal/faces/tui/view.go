@@ -102,7 +102,7 @@ func (m *Model) draw() []string {
 	case l.wide:
 		left, right := m.list(l), m.side(l.right, l.list)
 		for i := range left {
-			lines = append(lines, left[i]+"│"+right[i])
+			lines = append(lines, left[i]+join(i)+right[i])
 		}
 	case m.solo:
 		lines = append(lines, m.side(m.width, l.list)...)
@@ -113,12 +113,20 @@ func (m *Model) draw() []string {
 	return append(lines, m.foot()...)
 }
 
+// join is what stands between the two columns.
+func join(line int) string {
+	if line == 0 {
+		return "┬"
+	}
+	return "│"
+}
+
 // heading is the first line: the answer.
 func (m *Model) heading() string {
 	text := "looking …"
 	code := bold
 	if m.snap != nil {
-		text = m.snap.Headline()
+		text = m.snap.Headline() + " · no halt"
 		if m.snap.Halt != "" {
 			text, code = "HALTED: "+kit.Clean(m.snap.Halt), red+";"+reverse
 		}
@@ -132,7 +140,11 @@ func (m *Model) heading() string {
 	case m.snap != nil:
 		state = m.snap.At.Local().Format("15:04:05")
 	}
-	text = "tutti  " + text
+	if m.width >= singleFrom {
+		text = "tutti  " + text
+	} else {
+		text = strings.TrimSuffix(text, " · no halt")
+	}
 	room := m.width - kit.Width(text) - 2
 	if room < kit.Width(state) {
 		if m.fault != "" {
@@ -181,7 +193,7 @@ func (m *Model) waits(l layout) (lines []string) {
 		keys := ""
 		for _, a := range w.Actions {
 			if (a.ID == "approve" || a.ID == "deny") && len(a.Command) > 0 {
-				keys += "  " + m.keys.hint(a.ID)
+				keys += "  " + m.keys.short(a.ID, m.width)
 			}
 		}
 		if keys == "" && len(w.Actions) > 0 && m.width >= singleFrom && i < 9 {
