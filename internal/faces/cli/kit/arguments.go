@@ -163,6 +163,14 @@ func (c *Call) FlagIf(name string) string {
 	return c.Value(name)
 }
 
+// FileArg is an argument for Body that names a file without "@" before it, unless it is a JSON object.
+func FileArg(arg string) string {
+	if arg != "-" && !strings.HasPrefix(arg, "@") && !strings.HasPrefix(strings.TrimSpace(arg), "{") {
+		return "@" + arg
+	}
+	return arg
+}
+
 // Checked is an address that was given. One's own agents may be named by host and label.
 func (c *Call) Checked(ctx context.Context, w *app.World, i string) (address.Instance, error) {
 	if err := address.Check(i); err != nil {

@@ -62,6 +62,14 @@ func (c *Call) Reads() (*app.World, error) {
 	return w, err
 }
 
+// WriteMode is how a verb that stores something opens the bus: under h2a it creates a missing one, as the older program does.
+func (c *Call) WriteMode() app.Mode {
+	if c.Under == H2A {
+		return app.Creating
+	}
+	return app.Writing
+}
+
 // Value returns the value of a flag, "" when none was given. Under h2a a flag without a value reads "true".
 func (c *Call) Value(name string) string {
 	if v := c.Text(name); c.Under != H2A || v != "true" {

@@ -80,13 +80,10 @@ func dealOf(c *kit.Call, mode app.Mode, id string) (*deal, error) {
 	}
 	d := &deal{Call: c, id: id, now: time.Now()}
 	var err error
-	switch {
-	case mode == app.Reading:
+	if mode == app.Reading {
 		d.w, err = c.Reads()
-	case c.Under == kit.H2A:
-		d.w, err = c.World(app.Creating)
-	default:
-		d.w, err = c.World(mode)
+	} else {
+		d.w, err = c.World(c.WriteMode())
 	}
 	if err != nil {
 		return nil, err
@@ -198,8 +195,8 @@ func keyArgument(c *kit.Call, path string) (*signature.Private, error) {
 
 // document reads an argument that holds JSON. Under tutti an argument that is not a JSON object names a file.
 func document(ctx context.Context, c *kit.Call, arg, what string) ([]byte, error) {
-	if c.Under != kit.H2A && arg != "-" && !strings.HasPrefix(arg, "@") && !strings.HasPrefix(strings.TrimSpace(arg), "{") {
-		arg = "@" + arg
+	if c.Under != kit.H2A {
+		arg = kit.FileArg(arg)
 	}
 	raw, err := kit.Within(ctx, func() ([]byte, error) { return c.Body(arg) })
 	switch {

@@ -31,11 +31,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOption
 	if call.Reason = strings.TrimSpace(cmp.Or(c.Arg(0), call.Reason)); call.Reason == "" {
 		return c.Missing(&opt.Reason)
 	}
-	mode := app.Writing
-	if c.Under == kit.H2A { // that program creates a missing bus
-		mode = app.Creating
-	}
-	w, err := c.World(mode)
+	w, err := c.World(c.WriteMode())
 	if err != nil {
 		return err
 	}

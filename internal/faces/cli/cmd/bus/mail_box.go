@@ -25,8 +25,8 @@ type parcel struct {
 // A parcelOptions is the flags of verbs that store an envelope.
 type parcelOptions struct{ Instance, JSON string }
 
-// readParcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. Under h2a it makes the
-// bus, as the older program does. The caller closes the account.
+// readParcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
+// the account.
 func readParcel(ctx context.Context, c *kit.Call, opt *parcelOptions) (*parcel, error) {
 	if opt.Instance == "" {
 		return nil, c.Missing(&opt.Instance)
@@ -35,11 +35,7 @@ func readParcel(ctx context.Context, c *kit.Call, opt *parcelOptions) (*parcel, 
 	if err != nil {
 		return nil, err
 	}
-	mode := app.Writing
-	if c.Under == kit.H2A {
-		mode = app.Creating
-	}
-	d, err := c.Named(mode, opt.Instance)
+	d, err := c.Named(c.WriteMode(), opt.Instance)
 	if err != nil {
 		return nil, err
 	}

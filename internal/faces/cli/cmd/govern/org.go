@@ -269,14 +269,6 @@ func grantor(ctx context.Context, c *kit.Call, w *app.World, by string) (string,
 	return "", nil // the grant then names no grantor, which existing programs allow
 }
 
-// orgBus opens the bus for a verb that writes. Under h2a that makes the bus, as the older program does.
-func orgBus(c *kit.Call) (*app.World, error) {
-	if c.Under == kit.H2A {
-		return c.World(app.Creating)
-	}
-	return c.World(app.Writing)
-}
-
 type withdrawOptions struct{ Instance, Role, Scope, By string }
 
 func runOrgWithdraw(ctx context.Context, c *kit.Call, opt *withdrawOptions) error {
@@ -287,7 +279,7 @@ func runOrgWithdraw(ctx context.Context, c *kit.Call, opt *withdrawOptions) erro
 	if err := address.Check(who); err != nil {
 		return kit.Usagef("--instance: %s", kit.Clean(err.Error()))
 	}
-	w, err := orgBus(c)
+	w, err := c.World(c.WriteMode())
 	if err != nil {
 		return err
 	}

@@ -61,10 +61,7 @@ func newCoach(ctx context.Context, c *kit.Call, opt *coachOptions, role string) 
 	k.by = envelope.Actor{Role: cmp.Or(opt.Role, role), Scope: cmp.Or(opt.Scope, o.Scope)}
 	mode := app.Reading
 	if opt.Deliver {
-		mode = app.Writing
-		if c.Under == kit.H2A {
-			mode = app.Creating
-		}
+		mode = c.WriteMode()
 	}
 	if k.d, err = c.Counter(mode); err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ func runOrgProvision(ctx context.Context, c *kit.Call, opt *provisionOptions) er
 	if err != nil {
 		return err
 	}
-	w, err := orgBus(c)
+	w, err := c.World(c.WriteMode())
 	if err != nil {
 		return err
 	}
@@ -73,10 +73,7 @@ func ratified(ctx context.Context, c *kit.Call, w *app.World, o *org.Org, arg st
 		c.Warn("nothing proves that this manifest was ratified; --ratified ENVELOPE proves it (tutti coach ratify)")
 		return nil
 	}
-	if arg != "-" && !strings.HasPrefix(arg, "@") && !strings.HasPrefix(strings.TrimSpace(arg), "{") {
-		arg = "@" + arg
-	}
-	raw, err := c.Content(ctx, arg)
+	raw, err := c.Content(ctx, kit.FileArg(arg))
 	if err != nil {
 		return kit.HintInstead(asUnreadable(err), "--ratified takes the file that tutti coach ratify wrote, its text, or -")
 	}
