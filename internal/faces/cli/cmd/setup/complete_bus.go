@@ -19,9 +19,9 @@ import (
 	"tutti/internal/store"
 )
 
-// lookTime is how long the bus is looked at for one answer: a pause after a key that a person does not mind. It takes 2 ms
+// lookTime limits how long the bus is searched for one answer, so that a key press is never followed by a long wait. It takes 2 ms
 // as a rule; a bus that is very large, or lies on a slow disk, is offered in part.
-const lookTime = 150 * time.Millisecond
+const lookTime = 500 * time.Millisecond
 
 // maxMail is among how many messages, the newest, is looked.
 const maxMail = 500
