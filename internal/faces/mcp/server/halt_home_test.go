@@ -22,7 +22,7 @@ var underHalt = map[string]string{
 	"h2a_discover_instances": "reads", "h2a_inbox": "reads", "h2a_discover_sessions": "reads", "h2a_nhi_report": "reads", "h2a_nhi_inventory": "reads",
 	"h2a_nhi_export": "reads", "h2a_conductor": "reads", "h2a_conductor_launch_check": "reads", "tutti_peers": "reads", "tutti_read": "reads",
 	"tutti_thread": "reads", "tutti_status": "reads", "tutti_negotiation": "reads", "h2a_blockage_list": "reads", "h2a_conflict_posture": "reads",
-	"tutti_lease_list": "reads", "tutti_session_wait": "reads",
+	"tutti_lease_list": "reads", "tutti_session_wait": "reads", "tutti_search": "reads",
 	"tutti_send": "acts", "tutti_receive": "acts", "tutti_reply": "acts", "tutti_ack": "acts", "tutti_negotiate": "acts", "tutti_ask": "acts",
 	"h2a_conductor_claim": "acts", "h2a_conductor_launch": "acts", "h2a_blockage_raise": "acts", "h2a_attest_comprehension": "acts",
 	"h2a_declare_conflit_interet": "acts", "h2a_escalate": "acts", "tutti_lease_take": "acts", "h2a_open_negotiation": "acts", "h2a_offer": "acts",

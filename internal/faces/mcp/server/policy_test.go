@@ -29,6 +29,10 @@ func TestWithheld(t *testing.T) {
 		b.refused("is withheld: its sender is blocked", "h2a_inbox", object{"action": "pop", "instance": you, "envelopeId": id}),
 		b.ok("tutti_thread", object{"thread": thread}),
 		b.ok("h2a_inbox", object{"action": "read", "instance": you}),
+		b.ok("tutti_search", object{"text": "ignore"}),
+	}
+	if got := answers[4]; got["found"] != float64(0) {
+		t.Errorf("search: %v", got)
 	}
 	if got := answers[2].list("messages"); len(got) != 1 || got[0].str("withheld") != "its sender is blocked" || got[0].str("id") != id {
 		t.Errorf("thread: %v", got)

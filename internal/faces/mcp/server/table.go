@@ -268,7 +268,7 @@ var tools = []tool{
 			{"thread", described(aString, "id of the thread, or of a message in it"), true}, limitProp, cursorProp,
 		},
 	},
-	lookTool, answerTool, takeTool, listTool, releaseTool,
+	searchTool, lookTool, answerTool, takeTool, listTool, releaseTool,
 	{
 		name: "tutti_status", effect: reads, again: true, busless: true, run: status,
 		result: statusAnswer{},
