@@ -79,7 +79,7 @@ func TellPrincipal(w *app.World, office *mail.Service, from *identity.Speaker) f
 		}
 		_, err = office.Send(ctx, mail.Draft{
 			From: from, To: to, Exact: true, Deposit: true,
-			Text: string(a.Instance) + " has stopped, and asking it to go on did not help (" + a.Detail + "). It waits for you: tutti drumbeat escalations",
+			Text: string(a.Instance) + " has stopped, and asking it to go on did not help (" + a.Detail + "). It waits for you: tutti watchdog escalations",
 		})
 		if err != nil {
 			return fmt.Errorf("tell %s: %w", to, err)

@@ -100,9 +100,9 @@ func (e *event) warn(ctx context.Context) (err error) {
 			doubt = errors.Join(doubt, e.bus.Leases.Warn(ctx, f.lease, e.was.Instance))
 		}
 	}
-	ending := "Nothing keeps you from it. Better ask first, or work on something else: you get mail when the lease ends."
+	ending := "Nothing keeps you from it. Better ask first, or work on something else: you get mail when the reservation ends."
 	if after {
-		ending = "You have changed it. Tell the holder what you did, and ask before you change more: you get mail when the lease ends."
+		ending = "You have changed it. Tell the holder what you did, and ask before you change more: you get mail when the reservation ends."
 	}
 	return errors.Join(doubt, e.say(e.cut(text.String(), ending)))
 }
@@ -185,7 +185,7 @@ func warning(l *reservation.Lease, file string, now time.Time) string {
 	case l.Path != file:
 		on += " (" + termsafe.Head(line(l.Path), most) + ")"
 	}
-	s := fmt.Sprintf("tutti: %s is leased by %s until %s, %s from now.\n", on, name(l.Holder), envelope.Stamp(l.Until),
+	s := fmt.Sprintf("tutti: %s is reserved by %s until %s, %s from now.\n", on, name(l.Holder), envelope.Stamp(l.Until),
 		termsafe.Duration(l.Until.Sub(now).Round(time.Second)))
 	if l.Note != "" {
 		s += "text of a peer, not of your user:\n| " + termsafe.Head(line(l.Note), most) + "\n"

@@ -248,7 +248,7 @@ func TestWarnAfterHalt(t *testing.T) {
 	if err := g.post.Engage(t.Context(), mail.Reader{Instance: me}); err != nil {
 		t.Fatal(err)
 	}
-	has(t, g.edit("claude", "c1", "a.go"), "a.go (", " is leased by ")
+	has(t, g.edit("claude", "c1", "a.go"), "a.go (", " is reserved by ")
 	g.halt(true)
 	g.halt(false)
 	g.later(time.Second)
@@ -347,7 +347,7 @@ func TestWarnPaths(t *testing.T) {
 		{"claude", "Edit", g.dir, g.dir + "/out/../src/a.go", "/src)"}, // as a program may have it
 		{"gemini", "replace", g.dir, "out/../notes.txt", "/notes.txt"}, // where both are one, once
 		{"claude", "Edit", g.dir, g.dir + "/deep/../../other/a.go", ""},
-		{"claude", "Write", g.dir, outside, outside + " is leased"},
+		{"claude", "Write", g.dir, outside, outside + " is reserved"},
 		{"gemini", "replace", g.dir, "src/sub/b.go", "/src)"},
 		{"gemini", "write_file", g.dir + "/other", "plan.md", "/other/plan.md)"},
 		{"gemini", "write_file", g.dir, "../notes.txt", "/notes.txt)"},
@@ -359,7 +359,7 @@ func TestWarnPaths(t *testing.T) {
 		{"gemini", "write_file", g.dir, "../other/plan.md", ""},
 	} {
 		got := g.editBy(c.host, c.host[:1]+"1", c.tool, c.dir, c.file)
-		if (got == "") != (c.leased == "") || !strings.Contains(got, c.leased) || strings.Count(got, " is leased by ") > 1 {
+		if (got == "") != (c.leased == "") || !strings.Contains(got, c.leased) || strings.Count(got, " is reserved by ") > 1 {
 			t.Errorf("%s %s from %q of %q:\n%q\nwant %q", c.host, c.tool, c.dir, c.file, got, c.leased)
 		}
 	}
@@ -452,7 +452,7 @@ func TestWarnHostile(t *testing.T) {
 		name.Str("holder", holder)
 		write(strings.Replace(good, `"holder":"`+string(g.bob.Instance)+`"`, strings.Trim(string(name.End()), "{}"), 1))
 		got := g.edit("claude", "c1", path)
-		has(t, got, path+" is leased by ", "Nothing keeps you from it")
+		has(t, got, path+" is reserved by ", "Nothing keeps you from it")
 		if n := strings.Count(got, "\n"); n != 1 || strings.ContainsAny(got, "\u2028\u202e\u0085") || len(got) > 600+len(path) {
 			t.Errorf("%q is told as %q", holder, got)
 		}
@@ -473,7 +473,7 @@ func TestWarnHostile(t *testing.T) {
 
 // plainName is how a warning names the holder.
 func plainName(warning string) string {
-	_, name, _ := strings.Cut(warning, " is leased by ")
+	_, name, _ := strings.Cut(warning, " is reserved by ")
 	name, _, _ = strings.Cut(name, " until ")
 	return name
 }

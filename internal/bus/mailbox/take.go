@@ -24,7 +24,7 @@ func (m *Mailbox) Take(ctx context.Context, inst address.Instance, id string) (*
 	}
 	msg, err := m.remove(ctx, sources, id, toArchive)
 	if err != nil {
-		return nil, fmt.Errorf("take message %s of %s: %w", id, inst, err)
+		return nil, fmt.Errorf("take message %s from the mailbox of %s: %w", id, inst, err)
 	}
 	msg.Archived = true
 	return msg, nil

@@ -258,7 +258,7 @@ func (k Keys) Of(key signature.Public) (Word, string) {
 	case believed && len(k.Pins) > 0:
 		return Verified, ""
 	case believed:
-		return NewKey, fmt.Sprintf("first seen with the key %s", key.Short())
+		return NewKey, fmt.Sprintf("first contact: its key is %s", key.Short())
 	case len(k.Pins) > 0:
 		return KeyChanged, fmt.Sprintf("the pinned key is %s, this one is %s", k.Pins[len(k.Pins)-1].Short(), key.Short())
 	}

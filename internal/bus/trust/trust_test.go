@@ -48,7 +48,7 @@ func TestJudge(t *testing.T) {
 		detail                string
 	}{
 		{"pinned", byOld, set(old), nil, set(old), Verified, old, ""},
-		{"first contact", byOld, set(old), nil, nil, NewKey, old, "first seen with the key " + old.Public().Short()},
+		{"first contact", byOld, set(old), nil, nil, NewKey, old, "first contact: its key is " + old.Public().Short()},
 		{"second key of a stranger to us, without a proof", byFresh, set(old, fresh), nil, nil, KeyChanged, fresh, "without a proof"},
 		{"changed", byFresh, set(old, fresh), nil, set(old), KeyChanged, fresh, old.Public().Short()},
 		{"two pins", byFresh, set(old, fresh), nil, set(old, fresh), Verified, fresh, ""},

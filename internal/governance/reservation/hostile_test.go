@@ -143,7 +143,7 @@ func TestLongNames(t *testing.T) {
 				err = d.Warn(t.Context(), all[0], name(n+1))
 			} else {
 				_, err = d.Take(t.Context(), reservation.Want{Spots: file(path), Holder: name(n + 1)}, now)
-				if err != nil && strings.Contains(err.Error(), "is leased by") && !strings.Contains(err.Error(), "too large") {
+				if err != nil && strings.Contains(err.Error(), "is reserved by") && !strings.Contains(err.Error(), "too large") {
 					err = nil
 				}
 			}

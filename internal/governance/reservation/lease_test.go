@@ -74,7 +74,7 @@ func TestTake(t *testing.T) {
 		take(t, d, reservation.Want{Spots: folder("/w/sub"), Holder: beta}, now)
 		for path, want := range map[string]string{"/w/a.go": "alpha", "/w/b.go": "", "/w/sub/x/y": "beta", "/w/sub": "beta", "/w/subway": "", "/": ""} {
 			if got := holders(t, d, path, now); got != want {
-				t.Errorf("%s is leased by %q, want %q", path, got, want)
+				t.Errorf("%s is reserved by %q, want %q", path, got, want)
 			}
 		}
 		for _, w := range []reservation.Want{

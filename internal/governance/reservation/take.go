@@ -48,7 +48,7 @@ func (e *HeldError) Error() string {
 			on = ", of which " + shown(e.Lease.Path) + " is a part,"
 		}
 	}
-	return fmt.Sprintf("%s%s is leased by %s since %s until %s (%s left)", shown(e.Path), on, shown(string(e.Lease.Holder)),
+	return fmt.Sprintf("%s%s is reserved by %s since %s until %s (%s left)", shown(e.Path), on, shown(string(e.Lease.Holder)),
 		envelope.Stamp(e.Lease.Since), envelope.Stamp(e.Lease.Until), e.Lease.Until.Sub(e.Now).Round(time.Second))
 }
 

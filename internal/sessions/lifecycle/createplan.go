@@ -81,7 +81,7 @@ func (c *creation) kind() error {
 	d, ok := driver.Kind(name)
 	switch {
 	case name == "":
-		return &Error{Kind: Refused, Session: c.q.Name, Text: "it is not said which agent program is to be started", Next: "--agent " + strings.Join(kindNames(), "|")}
+		return &Error{Kind: Refused, Session: c.q.Name, Text: "missing agent CLI to start", Next: "--agent " + strings.Join(kindNames(), "|")}
 	case !ok:
 		return &Error{Kind: Refused, Session: c.q.Name, Text: fmt.Sprintf("%.100q is not a known agent CLI", name), Next: "--agent " + strings.Join(kindNames(), "|")}
 	}

@@ -232,7 +232,7 @@ func (t *town) warns(input *os.File, leased bool) error {
 	cmd := t.command("", "hook", "claude", "PreToolUse")
 	cmd.Stdin = input
 	out, err := cmd.CombinedOutput()
-	if err == nil && strings.Contains(string(out), "is leased by "+t.to) != leased {
+	if err == nil && strings.Contains(string(out), "is reserved by "+t.to) != leased {
 		err = fmt.Errorf("the hook before an edit said %q", out)
 	}
 	return err

@@ -25,7 +25,7 @@ func runCommsSend(ctx context.Context, c *kit.Call) error {
 		}
 		return resendKept(ctx, c, again, retries)
 	case len(c.Args) < 2:
-		return kit.UsageHint("usage: "+c.Usage(), "send: something is missing: %s", c.Verb.Argument(len(c.Args)))
+		return kit.UsageHint("usage: "+c.Usage(), "send: missing %s", c.Verb.Argument(len(c.Args)))
 	case c.On("restamp") && c.On("keep-timestamp"):
 		return kit.Usagef("send: either --restamp or --keep-timestamp")
 	}

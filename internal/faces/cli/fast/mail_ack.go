@@ -22,7 +22,7 @@ func ListHint(c *kit.Call) string {
 // runReply answers a message in its thread and acknowledges it.
 func runReply(ctx context.Context, c *kit.Call) error {
 	if c.Arg(0) == "" {
-		return kit.UsageHint("usage: "+c.Usage(), "reply: to which message?")
+		return kit.UsageHint("usage: "+c.Usage(), "reply: missing message id")
 	}
 	var l mail.Draft
 	l.ID, l.Deposit = c.Value("id"), c.On("deposit")
@@ -73,7 +73,7 @@ func runAck(ctx context.Context, c *kit.Call) error {
 	case all && len(c.Args) > 0:
 		return kit.Usagef("ack: either ids or --all, not both")
 	case !all && len(c.Args) == 0:
-		return kit.UsageHint("--all takes everything that was shown", "ack: which message?")
+		return kit.UsageHint("to acknowledge everything that was shown: tutti ack --all", "ack: missing message id")
 	}
 	d, err := c.Receiver(ctx, c.Value("as"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// Complete fills in what an unsigned envelope lacks. Who sends it is the actor that it names, else who speaks here. What may
+// Complete fills in what an unsigned envelope lacks. Who sends it is the actor that it names, else the agent that acts here. What may
 // not be stored is an error that names every fault.
 func Complete(ctx context.Context, c *kit.Call, d *kit.Account, raw []byte, signed bool) ([]byte, *identity.Speaker, error) {
 	who := &identity.Speaker{Role: identity.RoleAgent, Scope: identity.DefaultScope}

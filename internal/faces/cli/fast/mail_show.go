@@ -9,6 +9,7 @@ import (
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/trust"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
@@ -66,6 +67,10 @@ func Show(c *kit.Call, item *mail.Item, now time.Time, limit int, ends Ends) {
 		kit.Ago(now.Sub(time.UnixMilli(item.Order))))
 	c.Line("id " + kit.Clean(e.ID) + facts(e))
 	for _, note := range notes(item) {
+		if note == item.Verdict.Detail && item.Verdict.Word == trust.NewKey {
+			c.Line("- " + kit.Clean(note)) // a first contact is not a warning
+			continue
+		}
 		c.Line(c.Paint(kit.Yellow, "! "+note))
 	}
 	switch {

@@ -166,7 +166,7 @@ var ThreadRow = kit.Verb{
 	Args:  "<id>",
 	Flags: []kit.Flag{
 		{Name: "id", Kind: kit.Text, Value: "id", Under: kit.H2A, Offer: kit.Threads, Help: "the thread"},
-		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "as whom; under h2a it must be given"},
+		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "as whom; under h2a it must be given"},
 		{Name: "trace", Kind: kit.Switch, Under: kit.Tutti, Help: "what became of the messages, in place of the messages"},
 	},
 	Does: "Shows all messages of a thread that you received, took or sent, by time. The id of any message stands for its " +

@@ -8,16 +8,16 @@ var WatchRow = kit.Verb{
 	Name: "watch", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Run: runWatch, Bus: true,
 	Short: "follow mail and agents as they arrive",
 	Flags: []kit.Flag{
-		{Name: "all", Kind: kit.Switch, Help: "everybody's mailboxes"},
-		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose mailbox"},
+		{Name: "all", Kind: kit.Switch, Help: "watch the mailboxes of all agents"},
+		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent whose mailbox to use"},
 		{Name: "once", Kind: kit.Switch, Help: "end after the first message, or the first agent that came or went"},
 	},
 	Does: `Prints a line for each message that arrives and for each session of an agent that joins or leaves, until it is
 interrupted. What was there before is not printed. With --json each line is an object, and the first one, "watching", says
-that from now on nothing is missed. A session that ended without a word is noticed after 90 seconds, at the latest a minute
+that from now on nothing is missed. A session that ended without notice is reported after 90 seconds, at the latest a minute
 later.
 
-While the halt switch is on it stays and is silent, and says how many messages came meanwhile when the switch is cleared.`,
+During a halt it prints nothing. After the halt it prints how many messages came meanwhile.`,
 	Wont: "It marks nothing as read and takes nothing: tutti receive does.",
 	Examples: `$ tutti watch
 $ tutti watch --all --json

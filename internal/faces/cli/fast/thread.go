@@ -139,7 +139,7 @@ func (t *threadReader) find(ctx context.Context, id string, whole bool) error {
 		}
 	}
 	if len(found) == 0 {
-		return fmt.Errorf("%w with the id %q, and no thread", mailbox.ErrNoMessage, id)
+		return fmt.Errorf("%w or thread: %q", mailbox.ErrNoMessage, id)
 	}
 	if thread := found[0].Envelope.ThreadID; whole && thread != "" {
 		return t.thread(ctx, thread)

@@ -15,7 +15,7 @@ func (c *Call) Confirm(yes bool, question, undone, hint string) error {
 	}
 	in, ok := c.In.(*os.File)
 	if !ok || Columns(in) == 0 {
-		return Refuse(hint, "%s: there is no terminal to ask at", undone)
+		return Refuse(hint, "%s; confirm at a terminal or with --yes", undone)
 	}
 	c.Out = append(c.Out, question+" [y/N] "...)
 	if err := c.Flush(); err != nil {

@@ -8,8 +8,8 @@ const (
 
 // asFlag says who acts. Whose mailbox is read follows the same rule.
 var (
-	AsFlag       = Flag{Name: "as", Alias: "instance", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "act as this agent; host:label will do where one key under it is here"}
-	MailboxFlag  = Flag{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "who speaks here", Offer: OwnAgents, Help: "whose mailbox"}
+	AsFlag       = Flag{Name: "as", Alias: "instance", Kind: Text, Value: "id", Default: "the agent that acts here", Offer: OwnAgents, Help: "act as this agent; host:label will do where one key under it is here"}
+	MailboxFlag  = Flag{Name: "instance", Alias: "as", Kind: Text, Value: "id", Default: "the agent that acts here", Offer: OwnAgents, Help: "agent whose mailbox to use"}
 	NewestFlag   = Flag{Name: "newest", Kind: Count, Value: "n", Default: "20", Help: "at most so many, the newest; 0 means all"}
 	EnvelopeFlag = Flag{Name: "json", Kind: Text, Value: "json|@file|-", Under: H2A, Help: "the envelope"}
 	ThreadFlag   = Flag{Name: "thread", Kind: Text, Value: "id", Offer: Threads, Help: "go on in this thread"}

@@ -146,7 +146,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 	words := table.Words(Tutti, first)
 	first = cmp.Or(AliasOf(first), first)
 	if second == "" {
-		return UsageHint(`"tutti help `+first+`" says more`, "%s: which of them: %s?", first, strings.Join(words, ", "))
+		return UsageHint(`"tutti help `+first+`" says more`, "%s: missing verb; one of: %s", first, strings.Join(words, ", "))
 	}
 	hint := DidYouMean(Nearest(second, words), "tutti "+first+" ")
 	if hint == "" {
@@ -316,9 +316,9 @@ func (in *Input) countArgs() error {
 	v := in.Verb
 	switch n := len(in.Args); {
 	case n < v.MinArgs:
-		return UsageHint("usage: "+in.Usage(), "%s: something is missing: %s", v.Name, v.Argument(n))
+		return UsageHint("usage: "+in.Usage(), "%s: missing %s", v.Name, v.Argument(n))
 	case v.MaxArgs >= 0 && n > v.MaxArgs:
-		return UsageHint(in.surplusHint(in.Args[v.MaxArgs]), "%s: %q is one word too many", v.Name, Clean(in.Args[v.MaxArgs]))
+		return UsageHint(in.surplusHint(in.Args[v.MaxArgs]), "%s: unexpected argument %q", v.Name, Clean(in.Args[v.MaxArgs]))
 	}
 	return nil
 }

@@ -28,14 +28,14 @@ func TestLeases(t *testing.T) {
 	if len(got) != 1 || got[0].str("holder") != me || got[0].str("kind") != "folder" {
 		t.Fatalf("taken: %v", got)
 	}
-	b.refused("is leased by "+me, "tutti_lease_take", object{"paths": []string{"free", "link/new.go"}})
+	b.refused("is reserved by "+me, "tutti_lease_take", object{"paths": []string{"free", "link/new.go"}})
 	if got := b.ok("tutti_lease_list", object{"paths": []string{"src/x/y"}}).list("leases"); len(got) != 1 || got[0].str("note") != "grammar" {
 		t.Errorf("listed: %v", got)
 	}
 	if got := b.ok("tutti_lease_list", nil).list("leases"); len(got) != 1 {
 		t.Errorf("what was refused as a whole is held in part: %v", got)
 	}
-	b.refused("is leased by "+me, "tutti_lease_release", object{"paths": []string{"src"}})
+	b.refused("is reserved by "+me, "tutti_lease_release", object{"paths": []string{"src"}})
 	b.refused("is not a time", "tutti_lease_take", object{"paths": []string{"x"}, "for": "long"})
 	b.refused("missing 'paths'", "tutti_lease_take", nil)
 	b.refused("is not a list", "tutti_lease_take", object{"paths": 7})
@@ -55,12 +55,12 @@ func TestLeases(t *testing.T) {
 	told(b, "its holder has released it")
 
 	b.ok("tutti_lease_take", object{"paths": []string{"short"}, "for": "2s"})
-	a.refused("is leased by "+you, "tutti_lease_take", object{"paths": []string{"short"}})
+	a.refused("is reserved by "+you, "tutti_lease_take", object{"paths": []string{"short"}})
 	told(a, "its time is over")
 	told(b, "Your lease on")
 
 	a.ok("tutti_lease_take", object{"paths": []string{"mine"}})
-	b.refused("is leased by "+me, "tutti_lease_take", object{"paths": []string{"mine"}})
+	b.refused("is reserved by "+me, "tutti_lease_take", object{"paths": []string{"mine"}})
 	if err := a.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestLeasesAfterHalt(t *testing.T) {
 	a.me()
 	b.ok("tutti_lease_take", object{"paths": []string{"released"}})
 	b.ok("tutti_lease_take", object{"paths": []string{"short"}, "for": "2s"})
-	a.refused("is leased by "+you, "tutti_lease_take", object{"paths": []string{"short", "released"}})
+	a.refused("is reserved by "+you, "tutti_lease_take", object{"paths": []string{"short", "released"}})
 	r.run("halt", "look")
 	b.refused("halt active", "tutti_lease_take", object{"paths": []string{"x"}})
 	if got := b.ok("tutti_lease_release", object{"paths": []string{"released"}}); got["count"] != 1.0 {

@@ -117,10 +117,10 @@ func runLeaseTake(ctx context.Context, c *kit.Call, opt *leaseTakeOptions) error
 		return listLeases(ctx, c, d.Reservations, files(c), now)
 	}
 	for _, l := range taken {
-		c.Line("leased until " + l.Until.Local().Format("15:04:05") + ": " + kit.Clean(l.Path) + suffix(l))
+		c.Line("reserved until " + l.Until.Local().Format("15:04:05") + ": " + kit.Clean(l.Path) + suffix(l))
 	}
 	if tie == nil {
-		c.Remark("%s has no live session: the lease ends at its time alone", kit.Name(d.who.Instance))
+		c.Remark("%s has no live connection, so the reservation ends only when its time is up", kit.Name(d.who.Instance))
 	}
 	return nil
 }

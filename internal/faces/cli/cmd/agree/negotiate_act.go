@@ -34,7 +34,7 @@ func runNegotiateOffer(ctx context.Context, c *kit.Call, opt *offerOptions) erro
 	}
 	if c.Under != kit.H2A && len(c.Args) < 2 {
 		return kit.UsageHint("usage: "+c.Usage()+"; --example contract prints an artifact to begin with",
-			"%s: something is missing: %s", c.Verb.Name, [...]string{"the negotiation", "the artifact"}[len(c.Args)])
+			"%s: missing %s", c.Verb.Name, [...]string{"negotiation id", "artifact"}[len(c.Args)])
 	}
 	if err := c.Requires(&opt.ID, &opt.Instance, &opt.Artifact); err != nil {
 		return err

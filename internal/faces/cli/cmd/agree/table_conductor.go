@@ -26,7 +26,7 @@ var launchFlags = []kit.Flag{
 	seatFlag, stalledFlag,
 	{Name: "confirm", Kind: kit.TrueSwitch, Help: "really send it"},
 	{Name: "remote", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "the agent to ask; it need not be live"},
-	{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that acts; under h2a it must be given with --confirm"},
+	{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "the agent that acts; under h2a it must be given with --confirm"},
 }
 
 var ConductorVerbs = []kit.Verb{
@@ -51,7 +51,7 @@ $ tutti conductor ~/api --json`,
 		Result: conductor.View{},
 		Short:  "claim the conductor role, or queue for it",
 		Args:   "[<workspace>]",
-		Flags:  []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who claims; under h2a it must be given"}},
+		Flags:  []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that claims; under h2a it must be given"}},
 		Does: `Writes a claim, signed where the key is here, behind those that stand, and says who conducts then. It is tied to the live session of
 the agent: it ends with that. An agent that was stopped for a while has its place back when it goes on. To claim again changes nothing.`,
 		Wont: "It never displaces a conductor and claims only for your own live agents.",
@@ -65,8 +65,8 @@ $ tutti conductor claim --instance claude:web:3f2a9c01b7de --workspace ~/web`,
 		Result:   conductor.View{},
 		Short:    "release the conductor role",
 		Args:     "[<workspace>]",
-		Flags:    []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "whose claim; under h2a it must be given"}},
-		Does:     "Takes back what the agent claims there, in every spelling of its name, live or not, and says who conducts then.",
+		Flags:    []kit.Flag{seatFlag, {Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent whose claim it is; under h2a it must be given"}},
+		Does:     "Withdraws the claim of the agent there, in every spelling of its name, live or not, and prints who conducts then.",
 		Examples: "$ tutti conductor release",
 		Exit:     exitSeat,
 		See:      "conductor claim",

@@ -5,7 +5,7 @@ import (
 	"tutti/internal/governance/reservation"
 )
 
-var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that acts"}
+var leaseAs = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "the agent that acts"}
 
 var LeaseVerbs = []kit.Verb{
 	{
@@ -23,9 +23,9 @@ Code and Gemini show who holds it and until when, if our hooks are set up. A pat
 agents reserve one path at once, one gets it; the others see who has it, since when and until when, and get mail when it ends.
 If you name several paths, you get all of them or none. A reservation ends when its time is up, when the agent's session ends,
 and when the agent is retired.`,
-		Wont: "It locks nothing. Who does not ask, or edits in spite of the warning, writes all the same.",
+		Wont: "It locks nothing. An agent that does not ask, or ignores the warning, can still write.",
 		Examples: `$ tutti lease take internal/parser --for 1h --note 'new grammar'
-leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
+reserved until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		Exit: "0 taken; 1 wrong usage; 2 another agent holds one of them, or there is no bus; 3 a file could not be written; 5 halted",
 		See:  "lease list, lease release, hook",
 	},
@@ -34,7 +34,7 @@ leased until 15:04:05: /home/ana/web/internal/parser/ and all below`,
 		Result:   []reservation.View{},
 		Short:    "list file reservations",
 		Args:     "[<path>...]",
-		Does:     "Lists the leases that stand, or those that concern the paths: on them, above or below.",
+		Does:     "Lists the current reservations, or those that concern the paths: on them, above or below.",
 		Examples: "$ tutti lease list internal",
 		Exit:     kit.ExitPlain,
 		See:      "lease take",

@@ -17,7 +17,7 @@ const (
 
 var (
 	negoIDFlag   = kit.Flag{Name: "id", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "the negotiation; must be given"}
-	negoWhoFlag  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who acts; under h2a it must be given"}
+	negoWhoFlag  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that acts; under h2a it must be given"}
 	negoKeyFlag  = kit.Flag{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the key that lies here", Offer: kit.Files, Help: "the key to sign with; under h2a it must be given where something is signed"}
 	mandateFlag  = kit.Flag{Name: "mandate", Kind: kit.Text, Value: "id", Under: kit.Tutti, Help: "the mandate to act under, if you are not a party"}
 	eventIDFlag  = kit.Flag{Name: "event-id", Kind: kit.Text, Value: "id", Default: "a new one", Help: "the id of the entry"}
@@ -40,7 +40,7 @@ var NegotiateVerbs = []kit.Verb{
 	{
 		Name: "negotiate show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Opts: onDeal(app.Reading, runNegotiateShow),
 		Result: negotiation.View{},
-		Short:  "show where a negotiation stands, and what is missing",
+		Short:  "show the state of a negotiation and what is missing",
 		Args:   "<id>",
 		Does: `Shows parties, state, offers, who has signed what, which entries do not count and why, what is missing, and what to type next.
 Everything comes from the journal: it works without state.json.`,
@@ -55,14 +55,14 @@ Everything comes from the journal: it works without state.json.`,
 		Args:   "[<json>|<file>|-]",
 		Flags: []kit.Flag{
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the record; must be given"},
-			{Name: "id", Kind: kit.Text, Value: "id", Under: kit.Tutti, Help: "without a record: what it is called"},
+			{Name: "id", Kind: kit.Text, Value: "id", Under: kit.Tutti, Help: "id of the new negotiation, if you give no record"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "scope:default", Under: kit.Tutti, Help: "without a record: in which scope"},
-			{Name: "subject", Kind: kit.Text, Value: "word", Under: kit.Tutti, Choices: []string{"contract", "policy", "engagement", "amendment", "drive-consent"}, Help: "without a record: what it is about"},
-			{Name: "parties", Kind: kit.Text, Value: "ids", Under: kit.Tutti, Help: "without a record: who negotiates, with commas between"},
-			{Name: "signers", Kind: kit.Text, Value: "ids", Default: "the parties", Under: kit.Tutti, Help: "without a record: whose signatures are required"},
+			{Name: "subject", Kind: kit.Text, Value: "word", Under: kit.Tutti, Choices: []string{"contract", "policy", "engagement", "amendment", "drive-consent"}, Help: "subject, if you give no record"},
+			{Name: "parties", Kind: kit.Text, Value: "ids", Under: kit.Tutti, Help: "agents that negotiate, separated by commas, if you give no record"},
+			{Name: "signers", Kind: kit.Text, Value: "ids", Default: "the parties", Under: kit.Tutti, Help: "agents whose signatures are required, if you give no record"},
 			{Name: "quorum", Kind: kit.Count, Value: "n", Default: "all of them", Under: kit.Tutti, Help: "without a record: so many of the signers suffice"},
 			{Name: "deadline", Kind: kit.Text, Value: "time", Under: kit.Tutti, Help: "without a record: nothing counts that comes later, as 2026-12-31T12:00:00Z"},
-			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Default: "who speaks here", Offer: kit.OwnAgents, Help: "who opens it"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that opens it"},
 		},
 		Does: `Writes the record of a negotiation: {id, scope, subject, parties, requiredSigners}, and, if wanted, deadline and authority,
 which is {kind: AUTHORITY, id, authorityKind: quorum, members, threshold}. Other members are kept. It begins as a draft.`,
@@ -97,7 +97,7 @@ offered meanwhile, nothing is signed.`,
 		Result: proposed{},
 		Short:  "propose a text to other agents, and sign it",
 		Flags: []kit.Flag{
-			{Name: "with", Kind: kit.Text, Value: "agents", Offer: kit.Agents, Help: "who is to agree, with commas between; must be given"},
+			{Name: "with", Kind: kit.Text, Value: "agents", Offer: kit.Agents, Help: "agents that must agree, separated by commas; required"},
 			{Name: "text", Kind: kit.Text, Value: "text", Help: "on what; must be given"},
 			{Name: "id", Kind: kit.Text, Value: "id", Default: "a new one", Help: "what the negotiation is called"},
 			kit.AsFlag,
@@ -172,7 +172,7 @@ journal says. It believes nothing that was written down or remembered. With --js
 	{
 		Name: "negotiate dossier", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateDossier,
 		Result: dossier{},
-		Short:  "what is decided, and who has to look most carefully", Args: "<id>",
+		Short:  "show what is decided and who must check most carefully", Args: "<id>",
 		Does: "The same as dossier without a presenter.", Examples: "$ tutti negotiate dossier nego:pilot-1", Exit: exitAgreeLook, See: "dossier, confiance",
 	},
 	{
@@ -182,7 +182,7 @@ journal says. It believes nothing that was written down or remembered. With --js
 		Flags: []kit.Flag{
 			negoIDFlag,
 			{Name: "json", Kind: kit.Text, Value: "json|@file|-", Under: kit.H2A, Help: "the entry without its frame; must be given"},
-			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the actor that it names, else who speaks here", Help: "who acts"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.OwnAgents, Default: "the actor that it names, else the agent that acts here", Help: "agent that acts"},
 			causeFlag, relatedFlag,
 		},
 		Does: "Adds the entry as it is; what it lacks (id, type, actor, createdAt, negotiationId, causationId) is filled in. It may be added to a journal that has no record.",

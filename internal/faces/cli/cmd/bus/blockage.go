@@ -69,7 +69,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOption
 		return nil
 	}
 	c.Prose("blocked: ", len("blocked: "), kit.Name(made.Instance)+kit.Clean(" ("+cmp.Or(made.Scope, "in no scope")+"): "+made.Reason))
-	c.Line("next:  tutti blockage resolve" + instanceArg(c, opt, made.Instance) + "   # when it goes on")
+	c.Line("next:  tutti blocker resolve" + instanceArg(c, opt, made.Instance) + "   # once it can go on")
 	return nil
 }
 

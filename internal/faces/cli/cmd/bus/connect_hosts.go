@@ -137,7 +137,7 @@ func liveRows(host string, root *app.Root, served bool) [][]string {
 	if bus := namedRoot(root); bus != "" { // nothing else would name it when the agent CLI starts the server
 		prep += " --root " + app.QuoteArg(bus)
 	}
-	return [][]string{{"  live", "while " + host + " runs our server, which it does once you have typed:"}, {"", prep}}
+	return [][]string{{"  live", "while " + host + " runs the MCP server of tutti; to set that up, type:"}, {"", prep}}
 }
 
 // serverEntry returns the settings by which an agent CLI starts our server, which connects the agent at each start.

@@ -55,14 +55,14 @@ func runDisconnect(ctx context.Context, c *kit.Call, opt *disconnectOptions) err
 		closed = append(closed, string(s.SessionID))
 	}
 	if only := opt.Session; only != "" && len(closed) == 0 {
-		return kit.BadState(`"tutti sessions" lists the live ones`, "%s has no live session %s here", kit.Name(who), kit.Clean(only))
+		return kit.BadState(`"tutti sessions" lists the live ones`, "%s has no live connection %s here", kit.Name(who), kit.Clean(only))
 	}
 	if c.JSON {
 		c.Result(disconnected{true, string(who), render.List(closed)})
 		return nil
 	}
 	if len(closed) == 0 {
-		c.Printf("%s has no live session; nothing had to be closed\n", kit.Name(who))
+		c.Printf("%s has no live connection; nothing to close\n", kit.Name(who))
 		return nil
 	}
 	c.Printf("disconnected: %s (%s closed)\n", kit.Name(who), kit.Plural(len(closed), "session"))

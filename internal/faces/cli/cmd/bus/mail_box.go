@@ -206,7 +206,7 @@ func runInboxPop(ctx context.Context, c *kit.Call, opt *inboxPopOptions) error {
 		}
 	}
 	if id == "" {
-		return kit.UsageHint("usage: "+c.Usage(), "inbox pop: which message?")
+		return kit.UsageHint("usage: "+c.Usage(), "inbox pop: missing message id")
 	}
 	d, err := popper(ctx, c, opt)
 	if err != nil {
@@ -215,7 +215,7 @@ func runInboxPop(ctx context.Context, c *kit.Call, opt *inboxPopOptions) error {
 	defer d.Close()
 	m, err := d.Mail.Get(ctx, d.Who.Instance, id)
 	if err == nil && m.Archived {
-		err = fmt.Errorf("take message %s of %s: %w", id, d.Who.Instance, mailbox.ErrNoMessage)
+		err = fmt.Errorf("take message %s from the mailbox of %s: %w", id, d.Who.Instance, mailbox.ErrNoMessage)
 	}
 	if err == nil {
 		_, err = d.Office.Ack(ctx, d.Reader(), []string{id})

@@ -99,7 +99,7 @@ func runRegister(ctx context.Context, c *kit.Call, opt *registerOptions) error {
 		if c.Under == kit.H2A {
 			return c.Missing(&opt.JSON)
 		}
-		return kit.UsageHint("usage: "+c.Usage(), "register: something is missing: the registration")
+		return kit.UsageHint("usage: "+c.Usage(), "register: missing registration")
 	}
 	raw, err := c.Body(arg)
 	if err != nil {

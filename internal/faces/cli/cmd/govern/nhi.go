@@ -216,8 +216,8 @@ func runNHIOffboard(ctx context.Context, c *kit.Call, opt *offboardOptions) erro
 		err = c.InName(ctx, w, l.Instance)
 	}
 	if err == nil && c.Under == kit.Tutti {
-		err = c.Confirm(opt.Yes, "Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: nhi offboard cannot be undone",
-			"tutti nhi offboard "+app.QuoteArg(string(l.Instance))+" --yes")
+		err = c.Confirm(opt.Yes, "Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: an agent is retired for good",
+			"tutti retire "+app.QuoteArg(string(l.Instance))+" --yes")
 	}
 	if err != nil {
 		return err

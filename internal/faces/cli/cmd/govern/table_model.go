@@ -63,7 +63,7 @@ var ProfileVerbs = []kit.Verb{
 	{
 		Name: "profile show", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Profiles, Run: runProfileShow,
 		Result: profileView{},
-		Short:  "show what a profile allows, and what it demands",
+		Short:  "show what a profile allows and requires",
 		Args:   "[<profile>]",
 		Does: `Shows a profile, by default the one that this bus has chosen: which roles must be filled, how policies are adopted, what may be
 shown, who decides a recourse, how obligations recur, and which policies take precedence; how far programs can do what it asks

@@ -44,7 +44,7 @@ $ tutti org validate team.yaml --json`,
 	{
 		Name: "org diff", Under: kit.Tutti | kit.H2A, Group: kit.GroupGovern, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Files, Bus: true, Opts: kit.WithFlags(runOrgDiff),
 		Result: render.OneOf{org.DiffView{}, orgVerdict{}},
-		Short:  "compare a manifest with who is registered",
+		Short:  "compare a manifest with the registered agents",
 		Args:   "[<file>]",
 		Flags:  []kit.Flag{manifestFlag},
 		Does: `Compares the roles and scopes that a manifest declares with those of the bus: of the registration, and granted. It names who is
@@ -61,7 +61,7 @@ roleMismatch, scopeGaps, inSync}.`,
 		Args:   "[<file>]",
 		Flags: []kit.Flag{
 			manifestFlag,
-			{Name: "by", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent that grants; under h2a none without it"},
+			{Name: "by", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "the agent that grants; under h2a none without it"},
 			{Name: "ratified", Kind: kit.Text, Value: "file|json|-", Offer: kit.Files, Help: "the envelope by which a PRINCIPAL of the manifest has ratified it"},
 		},
 		Does: `Grants each registered member the role and the scopes that the manifest gives it and it lacks. Who is not registered yet is pending:
@@ -80,10 +80,10 @@ $ tutti org provision team.yaml --by human:ana`,
 		Result: withdrawn{},
 		Short:  "take back what was granted to an agent",
 		Flags: []kit.Flag{
-			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "whose grants"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "agent whose grants to show"},
 			{Name: "role", Kind: kit.Text, Value: "role", Help: "only those of this role"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Help: "only those of this scope"},
-			{Name: "by", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who takes them back"},
+			{Name: "by", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that withdraws the grants"},
 		},
 		Does:     "Takes back the grants of an agent: all of them, or those of a role, of a scope, or of both. With --json: {ok, instance, withdrawn}.",
 		Wont:     "It changes no registration, and programs of others that know of grants alone go on with them.",
@@ -143,7 +143,7 @@ checked.`,
 }
 
 var (
-	coachAsFlag      = kit.Flag{Name: "as", Alias: "instance", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who it is from; under h2a it must be given"}
+	coachAsFlag      = kit.Flag{Name: "as", Alias: "instance", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that sends it; under h2a it must be given"}
 	coachScopeFlag   = kit.Flag{Name: "scope", Kind: kit.Text, Value: "scope", Default: "that of the manifest", Help: "the scope in which it is said"}
 	coachDeliverFlag = kit.Flag{Name: "deliver", Kind: kit.Switch, Help: "also put it into the mailbox of each member"}
 )

@@ -28,7 +28,7 @@ func runDrive(ctx context.Context, c *kit.Call, opt *driveOptions) error {
 		to, text = opt.To, opt.Instruction
 	}
 	if to == "" || text == "" {
-		return kit.UsageHint("usage: "+c.Usage(), "drive: whom, and to do what?")
+		return kit.UsageHint("usage: "+c.Usage(), "drive: missing agent or instruction")
 	}
 	if err := address.Check(to); err != nil {
 		return kit.Usagef("%s", kit.Clean(err.Error()))

@@ -219,7 +219,7 @@ func runRemotePeers(ctx context.Context, c *kit.Call) error {
 		return nil
 	}
 	if len(rows) == 0 {
-		c.Nothing("no agent here is reached by an endpoint")
+		c.Nothing("no agent on this bus has an endpoint")
 		return nil
 	}
 	c.Rows(rows)

@@ -16,7 +16,7 @@ var (
 	remoteURL  = kit.Flag{Name: "url", Kind: kit.Text, Value: "url", Help: "the endpoint, as its server printed it"}
 	remoteCA   = kit.Flag{Name: "ca", Kind: kit.Text, Value: "file", Default: "those of the system", Offer: kit.Files, Help: "the authorities to believe, in PEM form"}
 	remoteKey  = kit.Flag{Name: "private-key", Kind: kit.Text, Value: "file", Default: "the one in the keys of the bus", Offer: kit.Files, Help: "the key to sign with"}
-	remoteWho  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who signs"}
+	remoteWho  = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that signs"}
 	exitServe  = "0 it was ended; 1 wrong usage, the address cannot be opened, or a file cannot be read; 2 there is no bus; 3 a file could not be read"
 	exitRemote = "0 it was taken; 1 wrong usage, it was not taken, or no answer came; 2 no agent is registered under the name; 3 a file could not be read; 5 halted"
 )
@@ -73,7 +73,7 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 	},
 	{
 		Name: "remote peers", Under: kit.Tutti, Group: kit.GroupRemote, Halt: kit.Reads, Bus: true, Run: runRemotePeers,
-		Short:    "agents that are reached by an endpoint, and its URL",
+		Short:    "list agents that are reached at a URL",
 		Does:     "Lists the agents whose registration names an endpoint of the kind remote, with its URL. With --json: an array of {instance, name, url}.",
 		Examples: "$ tutti remote peers",
 		Exit:     "0 done; 1 wrong usage; 2 there is no bus; 3 a file could not be read", See: "remote send, register",
@@ -83,7 +83,7 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 		Short: "print what another machine has to know of your agent",
 		Flags: []kit.Flag{
 			{Name: "url", Kind: kit.Text, Value: "url", Help: "where that machine reaches your remote serve; must be given"},
-			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "the agent"},
+			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "the agent"},
 		},
 		Does: `Prints one line of JSON for "tutti register -" on the other machine: the id of the agent, its public key and scopes, and the endpoint
 at which its mail arrives. The role in it is AGENTS. After that machine has registered it, plain send and reply there reach the agent,
@@ -141,9 +141,9 @@ var DriveVerbs = []kit.Verb{
 		Short: "give an agent a signed instruction, where it works",
 		Args:  "<agent> <instruction>",
 		Flags: []kit.Flag{
-			{Name: "from", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.OwnAgents, Help: "who gives it"},
+			{Name: "from", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that gives it"},
 			{Name: "to", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "the agent that it is for; must be given"},
-			{Name: "instruction", Kind: kit.Text, Value: "text", Under: kit.H2A, Help: "what it is to do, in one line; must be given"},
+			{Name: "instruction", Kind: kit.Text, Value: "text", Under: kit.H2A, Help: "its task, in one line; required"},
 			remoteKey,
 			{Name: "driver", Kind: kit.Text, Value: "way", Default: "auto", Choices: driveWays, Help: "how it gets there; auto: local-tmux, or else headless"},
 			{Name: "host", Kind: kit.Text, Value: "host", Default: "that of its address", Help: "the agent program that headless runs"},

@@ -298,7 +298,7 @@ func runDrumEscalations(ctx context.Context, c *kit.Call) error {
 		rows = append(rows, []string{kit.Name(a.Instance), kit.Ago(max(0, time.Since(a.At))), kit.Clean(why)})
 	}
 	c.Rows(rows)
-	c.Remark("to let one go on: tutti drumbeat clear %s", kit.Clean(app.QuoteArg(string(all[0].Instance))))
+	c.Remark("to let one go on: tutti watchdog clear %s", kit.Clean(app.QuoteArg(string(all[0].Instance))))
 	return nil
 }
 
@@ -315,7 +315,7 @@ func runDrumSimulate(_ context.Context, c *kit.Call, opt *drumSimulateOptions) e
 	if path != "-" {
 		f, err := kit.OpenNamed(path)
 		if err != nil {
-			return kit.FailIO(`the log of this bus: tutti store log drumbeat-decisions | tutti drumbeat simulate -`, err, "drumbeat simulate")
+			return kit.FailIO(`the log of this bus: tutti store log drumbeat-decisions | tutti watchdog simulate -`, err, "drumbeat simulate")
 		}
 		defer f.Close()
 		in = f

@@ -154,7 +154,7 @@ func runDrumWatch(ctx context.Context, c *kit.Call, opt *drumWatchOptions) error
 	case failed != nil:
 		return failed
 	case once && err == nil && told == 0:
-		c.Remark("nothing is due now; tutti drumbeat scan lists who has stopped, and when each is due")
+		c.Remark("nothing is due now; tutti watchdog scan lists the stopped agents and when each is due")
 	}
 	return err
 }
@@ -178,10 +178,10 @@ func drumFault(c *kit.Call, err error) error {
 	other, held := errors.AsType[*store.HeldError](err)
 	switch {
 	case held:
-		return kit.BadState("when that has ended this one can; to see what is due: tutti drumbeat watch --relauncher logging",
+		return kit.BadState("wait until that ends; to see what is due: tutti watchdog watch --relauncher logging",
 			"%s: agents are asked to go on by another program already: %s, until %s at least", c.Verb.Name, kit.Clean(other.Holder), other.Until.Local().Format(time.TimeOnly))
 	case errors.Is(err, store.ErrLost):
-		return kit.BadState("tutti drumbeat watch   # once that has ended", "%s: this program was stopped for so long that another one took over", c.Verb.Name)
+		return kit.BadState("tutti watchdog watch   # once that has ended", "%s: this program was stopped for so long that another one took over", c.Verb.Name)
 	}
 	return err
 }
@@ -203,11 +203,11 @@ func sayDrum(c *kit.Call, opt *drumWatchOptions, w *app.World, o *watchdog.Optio
 		c.ResultLine(beatStart{"watching", w.Root.Path, set.Interval.Milliseconds(), way, decider})
 		return
 	}
-	root := w.Root.Path
+	root, title := w.Root.Path, "drumbeat"
 	if c.Under == kit.Tutti {
-		root = c.App.Shown(root)
+		root, title = c.App.Shown(root), "watchdog"
 	}
-	c.Line(fmt.Sprintf("drumbeat: root %s, every %s, relauncher %s, decider %s", kit.Clean(root), set.Interval, way, kit.Clean(decider)))
+	c.Line(fmt.Sprintf(title+": root %s, every %s, relauncher %s, decider %s", kit.Clean(root), set.Interval, way, kit.Clean(decider)))
 }
 
 // A beatEvent is what the watchdog did, one a line.

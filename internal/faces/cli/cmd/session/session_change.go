@@ -101,7 +101,7 @@ func sessionSend(ctx context.Context, c *kit.Call, s *sessions, opt *sessionSend
 			return err
 		}
 		go func() {
-			errs[i] = m.DeliverWithin(ctx, t.name, string(raw), limit)
+			errs[i] = t.notBegun(m.DeliverWithin(ctx, t.name, string(raw), limit))
 			done <- i
 		}()
 	}

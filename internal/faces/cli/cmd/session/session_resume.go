@@ -99,11 +99,11 @@ func (s *sessions) notBegun(err error) error {
 
 // noRegistry says that there is none. One of a folder above is named and not taken: whose sessions are meant is not guessed.
 func (s *sessions) noRegistry() error {
-	hint := `it is made with the first session ("tutti help session"); --registry names another one`
+	hint := `"tutti session create" makes it with the first session; use --registry FILE for another one`
 	if above := s.above(); above != "" {
 		hint = "--registry " + s.c.App.Shown(above) + " is the nearest one above"
 	}
-	return kit.Refuse(hint, "there is no registry of sessions at %s", s.c.App.Shown(s.Path))
+	return kit.Refuse(hint, "no session registry at %s", s.c.App.Shown(s.Path))
 }
 
 // above is the nearest registry of a folder above this one, "" where there is none or this one was named.

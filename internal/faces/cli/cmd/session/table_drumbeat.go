@@ -9,7 +9,7 @@ import (
 
 var (
 	drumMaxFlag      = kit.Flag{Name: "max-relances", Kind: kit.Text, Value: "n", Default: "3", Help: "how often an agent is asked before you are (escalation); 0: at once"}
-	drumWhoFlag      = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "who speaks here", Offer: kit.Agents, Help: "the agent"}
+	drumWhoFlag      = kit.Flag{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.Agents, Help: "the agent"}
 	drumWayFlag      = kit.Flag{Name: "relauncher", Kind: kit.Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "headless", "auto"}, Help: "how agents are asked to go on"}
 	drumWatchFlag    = kit.Flag{Name: "relauncher", Kind: kit.Text, Value: "way", Default: "logging", Choices: []string{"logging", "local-tmux", "remote", "headless", "auto"}, Help: drumWayFlag.Help}
 	drumBeatFlag     = kit.Flag{Name: "interval-ms", Kind: kit.Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"}

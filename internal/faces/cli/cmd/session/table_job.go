@@ -24,7 +24,7 @@ var (
 	// jobLines are the lines by which a job is followed, and the job.
 	jobLines = render.OneOf{watchStart{}, unreadableLine{}, json.RawMessage{}}
 
-	newJobFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "dir", Default: "where you are", Offer: kit.Folders, Help: "whose job it is to be"}
+	newJobFlag = kit.Flag{Name: "workspace", Kind: kit.Text, Value: "dir", Default: "where you are", Offer: kit.Folders, Help: "agent that is to do the job"}
 	jobTypes   = []string{"single", string(job.Loop), string(job.Discuss)}
 	jobRoles   = []string{"worker", job.RoleReviewer}
 	jobStates  = []string{"pending", "running", "completed", "error", "cancelled"}
@@ -80,7 +80,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 		Name: "job list", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, Opts: onJobs(runJobList),
 		Result:   []json.RawMessage{},
 		Short:    "list the jobs of a workspace",
-		Flags:    []kit.Flag{{Name: "status", Kind: kit.Text, Value: "word", Choices: jobStates, Help: "only those that stand there"}, workspaceFlag},
+		Flags:    []kit.Flag{{Name: "status", Kind: kit.Text, Value: "word", Choices: jobStates, Help: "only those that are recorded there"}, workspaceFlag},
 		Does:     "Lists the jobs, oldest first: id, state, session or agent, age, and the first line of what is to be done. A job that you have not submitted on this machine is marked.",
 		Examples: "$ tutti job list\n$ tutti job list --status running --json",
 		Exit:     "0 done; 1 wrong usage; 2 a record is damaged, and was named; 3 a file could not be read",
@@ -91,8 +91,8 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 		Short:    "show one job",
 		Args:     "<job>",
 		Flags:    []kit.Flag{workspaceFlag},
-		Does:     "Shows where a job stands, who does it, what was heard last, when its time is over, and what is to be done.",
-		Wont:     "It shows neither the key by which its events are checked nor the password of a broker.",
+		Does:     "Shows the state of a job, its agent, the last report, its deadline, and its task.",
+		Wont:     "It shows neither the key that checks its events nor the password of a broker.",
 		Examples: "$ tutti job show 7gq2mzab",
 		Exit:     exitJob,
 	},

@@ -12,7 +12,7 @@ var StopVerbs = []kit.Verb{{
 	Args:   "[<session>]",
 	Flags: []kit.Flag{
 		sessionFlag,
-		{Name: "reason", Kind: kit.Text, Value: "text", Default: "manual_stop", Help: "the reason for the registry: a text, or a word such as api_error"},
+		{Name: "reason", Kind: kit.Text, Value: "text", Default: "manual_stop", Help: "the reason to record: a text, or a code such as api_error"},
 		{Name: "all", Kind: kit.Switch, Help: "every running session on this machine"},
 		HereFlag,
 		{Name: "purge-conversation", Kind: kit.Switch, Help: "also delete the transcript for good; asks first"},

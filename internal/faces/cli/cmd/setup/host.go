@@ -127,7 +127,7 @@ func hostsMeant(c *kit.Call, opt *hostSetupOptions, p driver.Site, scope driver.
 		}
 	}
 	if len(all) == 0 {
-		return nil, kit.Refuse("tutti "+c.Verb.Name+" --host claude", "no agent CLI is installed here; name the one that you will install: %s", strings.Join(kit.HostNames, ", "))
+		return nil, kit.Refuse("tutti "+c.Verb.Name+" --host claude", "no agent CLI is on the PATH; name one to set it up before you install it: %s", strings.Join(kit.HostNames, ", "))
 	}
 	return all, nil
 }

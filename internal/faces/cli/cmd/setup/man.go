@@ -59,7 +59,7 @@ func pageOf(c *kit.Call) (page []byte, text func(), err error) {
 	v, err := docs.VerbOf(c, "man")
 	if err == nil && v == nil {
 		words := c.Table.Words(kit.Tutti, c.Arg(0))
-		err = kit.UsageHint("tutti man "+c.Arg(0)+" "+words[0], "%s: which of them: %s?", c.Arg(0), strings.Join(words, ", "))
+		err = kit.UsageHint("tutti man "+c.Arg(0)+" "+words[0], "%s: missing verb; one of: %s", c.Arg(0), strings.Join(words, ", "))
 	}
 	if err != nil {
 		return nil, nil, err

@@ -83,7 +83,7 @@ func skillRequest(c *kit.Call, opt *installSkillsOptions) (*skill.Request, error
 		}
 	}
 	if len(q.Drivers) == 0 && !q.Sessions {
-		return nil, kit.Refuse("tutti install-skills --host claude", "no agent CLI is installed here; name the one that you will install: %s", strings.Join(SkillHosts[:len(SkillHosts)-1], ", "))
+		return nil, kit.Refuse("tutti install-skills --host claude", "no agent CLI is on the PATH; name one to set it up before you install it: %s", strings.Join(SkillHosts[:len(SkillHosts)-1], ", "))
 	}
 	return q, nil
 }

@@ -113,7 +113,7 @@ $ tutti help --all`,
 	{
 		Name: "__complete", Under: kit.Tutti | kit.H2A | kit.Cross, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: -1, Run: runComplete,
 		Hidden: true, TextOnly: true,
-		Short: "what may stand next on a command line, for the scripts of completion",
+		Short: "print what can come next on a command line, for shell completion",
 		Args:  "<program> <word>...",
 		Does: `Prints what may stand in the place of the last word, one a line, with a tab and a remark behind it. A line
 that begins with ":" asks the shell for files or folders.`,

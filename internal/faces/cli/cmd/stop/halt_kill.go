@@ -280,7 +280,7 @@ func confirmKill(c *kit.Call, what string) error {
 	}
 	in, ok := c.In.(*os.File)
 	if !ok || kit.Columns(in) == 0 {
-		return kit.Refuse("add --yes", "%s: nothing was ended: there is no terminal to ask at; the switch is set", fast.EndFlag(c))
+		return kit.Refuse("add --yes", "%s: nothing was ended; confirm at a terminal or with --yes. The halt is set", fast.EndFlag(c))
 	}
 	c.Out = append(c.Out, "End "+what+"? Unsaved work of the tools is lost. [y/N] "...)
 	if err := c.Flush(); err != nil {
