@@ -463,7 +463,7 @@ func TestCreateRefused(t *testing.T) {
 	r := newRig(t)
 	m := r.creator("types")
 	for part, q := range map[string]CreateRequest{
-		"which agent program":      {Name: "a"},
+		"missing agent CLI":        {Name: "a"},
 		"is not a known agent CLI": {Name: "a", Agent: "vim"},
 		"no such workspace":        {Name: "a", Agent: "claude", Dir: "nowhere"},
 		"not said what":            {Name: "a", Agent: "custom"},
