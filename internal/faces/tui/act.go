@@ -155,7 +155,7 @@ func (o *Options) tutti(ctx context.Context, c call) (out, said string, err erro
 // firstLine is the first line of what a verb said, without the name of the program.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return strings.TrimPrefix(kit.Clean(line), "tutti: ")
+	return strings.TrimPrefix(strings.TrimPrefix(kit.Clean(line), "tutti: "), "error: ")
 }
 
 // refresh looks again after something was done.

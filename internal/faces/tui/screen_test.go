@@ -150,7 +150,7 @@ func TestHalted(t *testing.T) {
 	for range 12 {
 		r.press("j")
 	}
-	r.sees("■ working, halted")
+	r.sees("■ halted, working")
 }
 
 // TestKeys gives commands other keys, by which help and foot change as well.

@@ -15,7 +15,7 @@ type Snapshot struct {
 	At     time.Time
 	Agents []Agent
 	Waits  []Wait
-	Halt   string   // who halted all agents, when and why; "" when nothing is halted
+	Halt   string   // who halted all agents, when and why: "by ann at 14:02"; "" when nothing is halted
 	Notes  []string // what could not be read
 }
 
@@ -94,11 +94,11 @@ func (a *Agent) doing() (text string, how look) {
 	}
 	switch {
 	case a.Halted:
-		text, how = text+", halted", look{"■", red}
+		text, how = "halted, "+text, look{"■", red}
 	case a.Paused:
-		text, how = text+", paused", look{"‖", yellow}
+		text, how = "paused, "+text, look{"‖", yellow}
 	case a.Blocked != "":
-		text, how = text+", blocked", look{"◆", yellow}
+		text, how = "blocked, "+text, look{"◆", yellow}
 	}
 	return text, how
 }

@@ -54,7 +54,7 @@ func (v *statusView) awayWaits() (all []waitLine) {
 	queued, order := map[string]count{}, []string{}
 	for _, c := range v.away {
 		if c.State == mailbox.Returned {
-			all = append(all, waitLine{c.Machine + " refused a message for " + v.called(c.To) + ": " + c.Why, "tutti thread --trace " + app.QuoteArg(c.ID)})
+			all = append(all, waitLine{text: c.Machine + " refused a message for " + v.called(c.To) + ": " + c.Why, command: "tutti thread --trace " + app.QuoteArg(c.ID)})
 			continue
 		}
 		if queued[c.Machine].n == 0 {
@@ -64,7 +64,7 @@ func (v *statusView) awayWaits() (all []waitLine) {
 	}
 	for _, machine := range order {
 		q := queued[machine]
-		line := waitLine{kit.Plural(q.n, "message") + " queued for " + machine, "tutti outbox"}
+		line := waitLine{text: kit.Plural(q.n, "message") + " queued for " + machine, command: "tutti outbox"}
 		if q.why != "" {
 			line.text += ", not carried yet: " + q.why
 		}

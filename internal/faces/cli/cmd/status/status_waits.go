@@ -17,19 +17,26 @@ import (
 )
 
 // A waitLine is one thing that waits for the user, with the command to paste.
-type waitLine struct{ text, command string }
+type waitLine struct {
+	text, command string
+	of            address.Instance // the agent that it is about; "" where that is none
+}
 
 // waits are all things that wait: first what holds an agent up, then your own mail, then mail of agents that nothing wakes.
 func waits(c *kit.Call, opt *statusOptions, v *statusView) (all []waitLine) {
 	for i := range v.waiting {
-		all = append(all, waitLine{v.waitText(&v.waiting[i]), v.waiting[i].Command})
+		w := waitLine{text: v.waitText(&v.waiting[i]), command: v.waiting[i].Command}
+		if from := v.waiting[i].From; from != "" {
+			w.of = address.Instance(from).Canonical()
+		}
+		all = append(all, w)
 	}
 	if n := v.unread - v.announced(); n > 0 {
 		command := "tutti receive"
 		if who := opt.Instance; who != "" {
 			command += " --as " + app.QuoteArg(who)
 		}
-		all = append(all, waitLine{"you have " + unreadText(n, v.more), command})
+		all = append(all, waitLine{text: "you have " + unreadText(n, v.more), command: command})
 	}
 	for _, m := range v.unseen() {
 		text := v.called(m.Instance) + " has " + unreadText(m.Unread, m.More) + ", "
@@ -38,7 +45,7 @@ func waits(c *kit.Call, opt *statusOptions, v *statusView) (all []waitLine) {
 		} else {
 			text += "not live"
 		}
-		all = append(all, waitLine{text, unseenCommand(c, v, &m)})
+		all = append(all, waitLine{text, unseenCommand(c, v, &m), m.Instance})
 	}
 	return append(all, v.awayWaits()...)
 }

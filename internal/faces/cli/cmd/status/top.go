@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -131,7 +132,7 @@ func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
 	}
 	s := &tui.Snapshot{At: time.Now()}
 	if v.halted.Halted {
-		s.Halt = haltedText(&v.halted, s.At)
+		s.Halt = strings.TrimLeft(strings.TrimPrefix(haltedText(&v.halted, s.At), "Halted"), " ,")
 	}
 	rows := map[string]*registry.Row{}
 	keys := map[address.Instance]string{}
@@ -156,13 +157,11 @@ func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
 	for i, w := range waits(&c, opt, v) {
 		one := tui.Wait{ID: w.command + "\x00" + w.text, Text: w.text}
 		action := tui.Action{ID: "copy", Label: "copy: " + w.command, Typed: w.command}
+		one.Agent = keys[w.of]
 		if i < len(v.waiting) {
 			item := &v.waiting[i]
 			one.ID, one.Text = item.Kind+"\x00"+item.ID+"\x00"+item.From, v.topic(item)
 			one.Since = item.At
-			if item.From != "" {
-				one.Agent = keys[address.Instance(item.From).Canonical()]
-			}
 			if item.Kind == todo.Permission && sessions[item.ID] != "" {
 				one.Agent = sessions[item.ID]
 				if r := rows[one.Agent]; r != nil {
