@@ -200,7 +200,7 @@ func (c *tapped) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		select {
 		case c.to <- n:
-		default: // nobody looks: the play waits for none of these
+		default: // the play waits for none of these
 		}
 	}
 }

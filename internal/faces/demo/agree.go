@@ -264,7 +264,7 @@ func (p *play) verify(ctx context.Context) (out string, code int) {
 	return out, 0
 }
 
-// oneByte changes what c04 offered, as somebody could who may write the files, and has it found.
+// oneByte changes what c04 offered, as a process with write access could, and shows that it is found.
 func (p *play) oneByte(ctx context.Context) {
 	path := filepath.Join("negotiations", strings.ReplaceAll(dealID, ":", "__"), "journal.jsonl")
 	data, err := os.ReadFile(filepath.Join(p.root, path))

@@ -74,11 +74,11 @@ var meeting = []step{
 }
 
 // Run plays the demo and returns an *Error for the step that failed. When ctx ends it cleans up and returns its cause. It
-// does not play to nobody: when Out fails it cleans up and returns why. A caller who writes to a standard stream has to catch
+// stops when Out fails: it cleans up and returns why. A caller who writes to a standard stream has to catch
 // SIGPIPE, or the process is gone before that.
 func Run(ctx context.Context, o Options) error { return perform(ctx, o, meeting) }
 
-// Agreement is Run for the play in which one principal and fifteen conductors come to an agreement, and somebody touches its
+// Agreement is Run for the play in which one principal and fifteen conductors come to an agreement, and a process changes its
 // journal afterwards.
 func Agreement(ctx context.Context, o Options) error { return perform(ctx, o, agreement) }
 

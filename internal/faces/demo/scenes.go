@@ -117,7 +117,7 @@ func (p *play) kimIsAway(ctx context.Context) {
 	told := func(what, topic string) {
 		p.ana.told(ctx, what, func(n *push) bool { return n.Topic == topic && n.Data.Peer.SessionID == at })
 	}
-	// Of who comes and goes between two looks at the sessions nobody is told anything.
+	// An agent that comes and goes between two polls is not reported.
 	told("kim came", "presence.peer_joined")
 	if err := p.kim.leave(); err != nil {
 		check(fmt.Errorf("kim leaves: %w", err))
@@ -164,7 +164,7 @@ func (p *play) resume(ctx context.Context) {
 	want("the verification of a known key", text(m, "verification"), "verified")
 }
 
-// String is the push as people are told of it.
+// String is the push as the play prints it.
 func (n *push) String() string {
 	if n.Data.EnvelopeID != "" {
 		return n.Topic + " " + n.Data.EnvelopeID

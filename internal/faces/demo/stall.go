@@ -94,7 +94,7 @@ func (p *play) moveIn(ctx context.Context) {
 }
 
 // tmux runs a command of it in our server. It is a matter of milliseconds, and no interrupt ends it: one that is ended while it starts the server
-// leaves one behind of which nobody knows.
+// leaves a stray server behind.
 func (p *play) tmux(ctx context.Context, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()

@@ -79,7 +79,7 @@ func (c *Call) FlushLong() error {
 	return c.Flush()
 }
 
-// Flush writes what was printed. A reader that has gone away is no error: what it wanted, it has.
+// Flush writes what was printed. A reader that has gone away does not count as an error.
 func (c *Call) Flush() error {
 	if err := c.Write(); !errors.Is(err, syscall.EPIPE) {
 		return err

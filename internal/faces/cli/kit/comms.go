@@ -26,7 +26,7 @@ func (c *Call) CommsService() (*exchange.Service, *config.Comms, error) {
 	return o, set, nil
 }
 
-// InternalFault makes exit status 70 of what is no answer to the question that was asked: a fault of this machine must not be taken
+// InternalFault turns a fault of this machine into exit status 70: it must not be taken
 // for a decision on a message. Wrong usage and the halt switch keep theirs.
 func InternalFault(err error) error {
 	var f *Fault

@@ -118,7 +118,7 @@ func HintInstead(err error, hint string) error {
 	return err
 }
 
-// WhyNobody says why nobody speaks here, without what was being done when it turned out.
+// WhyNobody returns why no agent or user speaks here, without the operation that found out.
 func WhyNobody(err error) string {
 	var unknown *identity.UnknownError
 	var none *identity.NoIdentityError
@@ -131,7 +131,7 @@ func WhyNobody(err error) string {
 	return err.Error()
 }
 
-// Peek tells who speaks, by --as if the verb has it, without making anybody. An *identity.UnknownError means that nobody has an identity here yet.
+// Peek tells who speaks, by --as if the verb has it, without making an identity. An *identity.UnknownError means that there is none here yet.
 func (c *Call) Peek(ctx context.Context, w *app.World, as string) (*identity.Speaker, error) {
 	s, err := w.Identity.Speak(ctx, FactsOf(c.App), identity.Ask{As: as, Peek: true}, time.Now())
 	if err != nil && c.Verb.Flag(c.Under, "as") < 0 {
@@ -162,7 +162,7 @@ func (c *Call) InName(ctx context.Context, w *app.World, who address.Instance) e
 	return w.Identity.Represent(ctx, FactsOf(c.App), who, time.Now())
 }
 
-// Actor is in whose name a verb acts: its Subject, if the caller may speak for it.
+// Actor returns the agent that a verb acts for: its Subject, if the caller may speak for it.
 func (c *Call) Actor(ctx context.Context, w *app.World, instance string) (address.Instance, error) {
 	who, err := c.Subject(ctx, w, instance)
 	if err == nil {

@@ -37,7 +37,7 @@ const (
 type Fault struct {
 	Code  int
 	Msg   string
-	Err   error // what lies below, nil when the message is all
+	Err   error // the cause, nil when the message is all
 	Next  string
 	bare  bool // h2a prints the message without naming the verb
 	usage bool // the command line was wrong, which the cross-agent commands tell apart

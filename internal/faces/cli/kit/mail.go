@@ -32,7 +32,7 @@ func (d *Account) Reader() mail.Reader {
 	return mail.Reader{Instance: d.Who.Instance, Session: d.Who.Session}
 }
 
-// Counter opens the bus without asking who is there: the older verbs name a mailbox, and need nobody. Where there is no bus,
+// Counter opens the bus without an identity: the older verbs name a mailbox. Where there is no bus,
 // a verb of h2a that reads gets no account and no error.
 func (c *Call) Counter(mode app.Mode) (*Account, error) {
 	open := c.World
@@ -116,7 +116,7 @@ func (c *Call) Named(mode app.Mode, i string) (*Account, error) {
 	return d, err
 }
 
-// A finder tells who is meant.
+// A finder resolves a name to an agent.
 type finder func(*identity.Keeper, context.Context, *identity.Facts, identity.Ask, time.Time) (*identity.Speaker, error)
 
 func (c *Call) account(ctx context.Context, mode app.Mode, find finder, ask identity.Ask) (*Account, error) {

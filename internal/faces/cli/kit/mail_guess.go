@@ -11,7 +11,7 @@ import (
 	"tutti/internal/core/address"
 )
 
-// mostGuesses is how many agents a refusal names that may have been meant. More are no help.
+// mostGuesses is how many agents a refusal names as candidates. More would not help.
 const mostGuesses = 3
 
 // Guess adds to a refusal for people the agents whose channel, label or name resembles what was typed. Nothing is sent to
@@ -48,7 +48,7 @@ func resembling(rows []members.Row, asked, without address.Instance) (all []addr
 	return all
 }
 
-// NobodyThere tells whether a message was refused because nobody has the address.
+// NobodyThere tells whether a message was refused because no agent has the address.
 func NobodyThere(err error) bool {
 	if no, ok := errors.AsType[*mail.RefusedError](err); ok {
 		return no.Why == members.Phantom || no.Why == members.NotHostQualified

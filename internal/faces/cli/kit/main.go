@@ -28,7 +28,7 @@ const Marker = "tutti program file, marker 7f6c1f0a9b2d"
 
 // Main runs the program. It does not return.
 func (p *Program) Main() {
-	if len(os.Args) == 0 { // nobody is called without a name; a constant that nobody reads would not be linked
+	if len(os.Args) == 0 { // every process has a name; an unused constant would not be linked
 		fmt.Fprintln(os.Stderr, Marker)
 		os.Exit(ExitUsage)
 	}

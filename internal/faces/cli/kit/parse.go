@@ -12,7 +12,7 @@ import (
 	"tutti/internal/core/address"
 )
 
-// An Input is what a command line says: the verb, the values of its flags, and the words that are no flag.
+// An Input is what a command line says: the verb, the values of its flags, and its other words.
 type Input struct {
 	Verb  *Verb // nil: no verb was named
 	Args  []string
@@ -125,7 +125,7 @@ func (in *Input) choose(table Table, args []string, word, sub int) error {
 	if in.Verb == nil {
 		in.Verb = table.Find(Tutti, first, "")
 		if in.Verb != nil && second != "" && in.Verb.MaxArgs == 0 && !in.Verb.strays(args[sub-1]) {
-			in.Verb = nil // it takes no word, so this one was meant to be a verb
+			in.Verb = nil // it takes no word, so this word should be a verb
 		}
 	}
 	if in.Verb != nil {

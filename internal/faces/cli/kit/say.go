@@ -39,7 +39,7 @@ func (c *Call) Nothing(what string) {
 	}
 }
 
-// Unfit reports what lies there and is no document, and tells whether err is of that kind.
+// Unfit reports a file that cannot be read as a document, and tells whether err is of that kind.
 func (c *Call) Unfit(err error) bool {
 	var u *store.UnfitError
 	if !errors.As(err, &u) {

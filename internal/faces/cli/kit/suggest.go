@@ -83,7 +83,7 @@ func (t Table) Ending(word string) (out []string) {
 	return out
 }
 
-// otherWords are words that are no verbs, and the verbs that do what they ask for.
+// otherWords maps words that users may try to the verbs that do it.
 var otherWords = [...]struct{ typed, verbs string }{
 	{"stop kill", "session stop"},
 	{"freeze abort panic quit", "halt"},

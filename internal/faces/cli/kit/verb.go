@@ -49,7 +49,7 @@ const (
 	Sessions // of the registry in this folder
 	Jobs     // of the workspace
 	Machines // of the list of peers
-	Matters  // that wait for somebody who decides
+	Matters  // that wait for a decision
 	Profiles // of organisation
 	Topics   // of model show
 

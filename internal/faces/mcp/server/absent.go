@@ -23,13 +23,13 @@ func (v *server) newAbsent(b *bus) *wake.Absent {
 	})
 }
 
-// tells tells whether anybody is told of those who have no session.
+// tells reports whether the user hears of agents without a connection.
 func (v *server) tells() bool {
 	config := v.waking()
 	return config.Enabled && config.Desktop && v.desktop().There()
 }
 
-// deposited notes what was sent to somebody who has no session. It does not wait for anything that comes of it.
+// deposited notes a message to an agent without a connection. It does not wait for the notice.
 func (v *server) deposited(b *bus, from *identity.Speaker, r *mail.Receipt) {
 	if r.Outcome == mail.Deposited && v.tells() {
 		b.absent.Mail(r.To, from.Instance, r.ID)

@@ -106,7 +106,7 @@ func (v *server) open(ctx context.Context, b *bus, s presence.Start) (*presence.
 	return own, peers, err
 }
 
-// relieve takes away what stood in for the agent until its server came: the record of who has started it in tmux. It returns the
+// relieve removes the placeholder of the agent, which the process that started it in tmux recorded. It returns the
 // others that are there.
 func (v *server) relieve(ctx context.Context, b *bus, own *presence.Session, peers []*presence.Session) []*presence.Session {
 	return slices.DeleteFunc(peers, func(s *presence.Session) bool {

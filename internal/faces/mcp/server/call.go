@@ -237,7 +237,7 @@ type failure struct {
 	Hint       string   `json:"hint,omitempty"`       // what to do instead
 }
 
-// maxError is how much of an error is told, in bytes: it may quote what came from elsewhere.
+// maxError limits the text of an error, in bytes: it may quote text from elsewhere.
 const maxError = 2000
 
 // failed is the result of a tool that could not do it.

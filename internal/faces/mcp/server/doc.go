@@ -1,11 +1,11 @@
 // Package server gives the bus to an agent program as tools: it sends, receives and answers messages, lists who is there,
-// and keeps the sessions of its connection present and told of what happens.
+// keeps the sessions of its connection present, and reports what happens to them.
 //
 // # Who speaks
 //
 // A connection is one agent's. It is the instance of the flag; else the one that was connected at start; else that of the
 // session which was opened last on this connection; else who would speak on a command line in the same place, if that is an
-// agent. A person never speaks here, whoever owns the terminal: behind the connection sits a model. Tools that write do so
+// agent. A person never speaks here, even at a terminal: behind the connection sits a model. Tools that write do so
 // as this instance, or as a subagent of it, and refuse every other actor with a word on what to do instead; what they store
 // is signed with the key in the ring of this user, and without it nothing is stored. Reading is free, as on the command line.
 //

@@ -16,7 +16,7 @@ import (
 
 // A companion is what goes with one session: it wakes the agent, and learns what the agent sends from a command line.
 type companion struct {
-	k    *knocker // nil: nobody wakes it
+	k    *knocker // nil: nothing wakes it
 	stop context.CancelFunc
 }
 
@@ -59,9 +59,9 @@ func (c companion) Close() {
 }
 
 const (
-	// followAfter is how long after the first sign others are waited for. Nobody is told of mail as fast as that.
+	// followAfter is how long to wait for further signs after the first one. Notices of mail take longer than that.
 	followAfter = 250 * time.Millisecond
-	// maxFollowed is how many messages are looked at then, the newest. Whoever sends more at once sends to many, or one of the
+	// maxFollowed is how many messages are looked at then, the newest. A sender of more sends to many, or one of the
 	// newest is for the same reader.
 	maxFollowed = 64
 	// overlap is by how much two looks overlap: files have the time of when they were begun.
@@ -103,15 +103,15 @@ func (v *server) outgoing(ctx context.Context, b *bus, own address.Instance, sin
 	now := map[string]bool{}
 	last, err := halt.Memory()
 	if err != nil {
-		return now // nobody knows what came before a halt
+		return now // what came before a halt is unknown
 	}
 	for row, err := range store.ViewOf(ctx, b.Store, store.Outbox, own.Mailbox(), b.Mail.Projection, store.Query{Newest: maxFollowed}) {
 		if err != nil || row.Stored.Before(since) {
-			continue // what is no message has not been sent
+			continue // not a message
 		}
 		now[row.Key.Name] = true
 		if known[row.Key.Name] || last.Count > 0 && !row.Stored.After(last.Seen) {
-			continue // what came before a halt is no reason to tell anybody after it
+			continue // messages from before a halt are not reported after it
 		}
 		doc, err := b.Store.Get(ctx, row.Key)
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tutti/internal/bus/presence"
 )
 
-// talking is the conversation that this server serves, "" as long as nobody has named it.
+// talking is the conversation that this server serves, "" until a hook or a call names it.
 func (v *server) talking() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -67,7 +67,7 @@ func (v *server) isNamed() {
 	}
 }
 
-// hearsOf is told by a hook which conversation its program is in.
+// hearsOf records the conversation that a hook reports for its program.
 func (v *server) hearsOf(w wake.Word) {
 	talk := v.talking()
 	if w.Conversation == "" || w.Conversation == talk {

@@ -56,7 +56,7 @@ func optionsOf(s *full.Service, getenv func(string) string) (options, error) {
 	o.heartbeat = o.span(getenv, "H2A_HEARTBEAT_INTERVAL_MS", presence.Heartbeat, minHeartbeat, maxHeartbeat)
 	o.expiry = o.span(getenv, "H2A_SESSION_EXPIRY_MS", presence.Expiry, minExpiry, maxExpiry)
 	if getenv(setup.LookVariable) != "" {
-		o.autoOpen = false // somebody only looks whether the server answers, and which bus it would use
+		o.autoOpen = false // the caller only checks whether the server answers, and which bus it would use
 	}
 	o.remark(s)
 	return o, nil

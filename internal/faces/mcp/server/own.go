@@ -33,7 +33,7 @@ func (e *nobodyError) Hint() string {
 		`mcp-serve --auto-open --host HOST, which connects one`
 }
 
-// foreign refuses what would speak, or take, for somebody else than own. what was asked for, and hint says what to do instead; "" for an actor
+// foreign refuses to send or take for another agent than own. what was asked for, and hint says what to do instead; "" for an actor
 // that is not that of the connection.
 func foreign(own address.Instance, what, hint string) error {
 	if hint == "" {
@@ -60,7 +60,7 @@ func (v *server) named() address.Instance {
 	return v.opened
 }
 
-// speaker is who speaks through this connection. With peek nobody is made for it.
+// speaker returns the agent that speaks through this connection. With peek it makes none.
 func (v *server) speaker(ctx context.Context, b *bus, peek bool) (*identity.Speaker, error) {
 	if i := v.named(); i != "" {
 		return v.as(i), nil
@@ -83,7 +83,7 @@ func (v *server) speaker(ctx context.Context, b *bus, peek bool) (*identity.Spea
 	return s, nil
 }
 
-// reason is why nobody can be told, without what was being done. That a person has no mailbox yet is none.
+// reason is why the agent is unknown, without the operation that found out. That a person has no mailbox yet is none.
 func reason(err error) error {
 	if none, ok := errors.AsType[*identity.NoIdentityError](err); ok {
 		return none
@@ -140,7 +140,7 @@ func isOwn(i, own address.Instance) bool {
 	return address.Instance(parent).Canonical() == own.Canonical() || strings.HasPrefix(string(i.Canonical()), string(own.Canonical())+"~")
 }
 
-// session is under which name the agent is told apart from other sessions of it: its conversation, which hooks know as well,
+// session returns the name that distinguishes this session of the agent from others: its conversation, which hooks know as well,
 // else the session that this process holds.
 func (v *server) session(b *bus, s *identity.Speaker) string {
 	if s.Session != "" {

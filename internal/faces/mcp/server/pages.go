@@ -116,7 +116,7 @@ type filling[T any] struct {
 	last   string // key of the last row that is dealt with
 }
 
-// add puts a row on the page. full: there is no room for it, or no more are wanted.
+// add puts a row on the page. full: there is no room for it, or the caller asked for no more.
 func (p *filling[T]) add(r row[T]) (full bool, err error) {
 	if p.limit > 0 && len(p.rows) >= p.limit {
 		return true, nil
@@ -167,5 +167,5 @@ func (p *filling[T]) result(left int) any {
 // fits tells whether an answer is short enough.
 func fits(answer any) bool { return wire.Fits(render.JSON(answer)) }
 
-// maxWord is the most that is told of an id, name or address of others, in bytes: what we write ourselves is shorter.
+// maxWord limits an id, name or address of others, in bytes: ours are shorter.
 const maxWord = 250

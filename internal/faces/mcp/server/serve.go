@@ -14,7 +14,7 @@ import (
 	"tutti/internal/faces/mcp/wire"
 )
 
-// serverName is what clients are told; none depends on it.
+// serverName is the name sent to clients; none depends on it.
 const serverName = "tutti"
 
 // instructions reach the model of every client. Some show tools only when they are searched for, so the words for which

@@ -38,7 +38,7 @@ type server struct {
 	wire  *wire.Server
 
 	thread  atomic.Pointer[string]  // conversation of the agent, as its calls or its hooks name it; nil: not known
-	knocks  atomic.Pointer[knocker] // wakes the agent; nil: nobody does
+	knocks  atomic.Pointer[knocker] // wakes the agent; nil: nothing does
 	cleared atomic.Bool             // a halt was cleared, and the agent has not been told
 	waking  func() *config.Wake     // the settings, as they were when they were first asked for
 	begun   chan struct{}           // closed when the agent is connected, or could not be
@@ -65,7 +65,7 @@ type bus struct {
 	office  *mail.Service
 	agree   *agreement.Bus
 	attend  *live.Attendance
-	absent  *wake.Absent       // whom it has written to who have no session
+	absent  *wake.Absent       // agents without a connection that it has written to
 	unlease context.CancelFunc // ends the looking after leases
 	unlook  func()             // ends the look-out for the halt switch
 	place   app.OpenedRoot     // the folder that is open
@@ -233,7 +233,7 @@ func (v *server) active() {
 	}
 }
 
-// leave closes the sessions, once; whoever calls it again waits for that. Calls in hand may go on meanwhile.
+// leave closes the sessions, once; a second caller waits for that. Calls in hand may go on meanwhile.
 func (v *server) leave() {
 	v.left.Do(func() {
 		v.mu.Lock()

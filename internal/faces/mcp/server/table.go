@@ -61,7 +61,7 @@ func (run asAgent) with(peek bool) func(context.Context, *call) (any, error) {
 	}
 }
 
-// described is a schema with a word on what is meant.
+// described is a schema with a description.
 func described(schema, does string) string {
 	return schema[:len(schema)-1] + `,"description":` + string(canonjson.AppendString(nil, does)) + "}"
 }

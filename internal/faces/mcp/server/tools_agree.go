@@ -106,7 +106,7 @@ type dealt struct {
 	Warning  string          `json:"warning,omitempty"`
 }
 
-// accept signs the latest offer. Of an artifact of a kind the hash is wanted, so that nobody signs what they have not looked at; a proposed
+// accept signs the latest offer. For an artifact with a kind the caller must give the hash, so that it signs only what it has read; a proposed
 // text was in the mail.
 func (c *call) accept(ctx context.Context, id string, a negotiation.Act) (*journal.Entry, *negotiation.Result, error) {
 	hash := c.text("artifactHash")

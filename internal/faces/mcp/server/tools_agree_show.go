@@ -327,7 +327,7 @@ func confidence(c declaration.Confidence) any {
 	return shortConfidence{c.Level, render.List(c.Reasons), len(c.Missing), len(c.Stale), len(c.Disclosed), len(c.Undisclosed)}
 }
 
-// verified reads everything and believes nothing but signatures. What is wrong is no error of the call.
+// verified reads everything and believes nothing but signatures. An invalid entry does not fail the call.
 func (c *call) verified(ctx context.Context, id string) (any, error) {
 	v, err := c.deals().Negotiations().Verify(ctx, id, now())
 	if err != nil {

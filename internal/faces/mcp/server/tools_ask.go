@@ -57,7 +57,7 @@ func ask(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	return asked, nil
 }
 
-// awaitAnswer waits for the answer to a question. That none comes is no error: the question is asked.
+// awaitAnswer waits for the answer to a question. If none comes, the call still succeeds: the question is asked.
 func (c *call) awaitAnswer(ctx context.Context, own *identity.Speaker, m *escalation.Escalation, wait time.Duration) *escalation.Escalation {
 	stop := c.progress(ctx, "waiting for your user")
 	defer stop()

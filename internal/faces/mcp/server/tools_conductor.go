@@ -122,7 +122,7 @@ func (c *call) sit(ctx context.Context, do func(*conductor.Service, context.Cont
 	return c.resolution(r)
 }
 
-// advice is whether somebody should be launched to conduct.
+// advice says whether to launch an agent that conducts.
 func (c *call) advice(ctx context.Context) (*conductor.Check, error) {
 	idle := float64(conductor.DefaultIdle)
 	if c.raw("idleMs") != nil {

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-// The rows of the tools by which somebody declares something in a negotiation.
+// The rows of the tools that declare something in a negotiation.
 var (
 	attestTool = tool{
 		name: "h2a_attest_comprehension", older: true, effect: acts, run: attest,
@@ -176,7 +176,7 @@ func escalate(ctx context.Context, c *call) (any, error) {
 	o := entered(e, warning)
 	told, err := c.tellMatter(ctx, a.By, id, e.ID)
 	if err != nil {
-		c.log("escalate: " + withHint(err)) // it stands in the journal
+		c.log("escalate: " + withHint(err)) // the journal has it
 	}
 	o.Told = told
 	return o, nil

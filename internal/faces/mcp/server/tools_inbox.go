@@ -188,7 +188,7 @@ func (c *call) inboxPut(ctx context.Context, to address.Instance) (any, error) {
 }
 
 // ownSignature refuses an envelope that brings signatures among which there is none by the key in the ring: it would be stored
-// as it is, in a name whose key nobody has shown.
+// as it is, in a name whose key was never shown.
 func (c *call) ownSignature(whole []byte, from address.Instance) error {
 	e, err := envelope.Parse(whole)
 	if err != nil || len(e.Signatures) == 0 {
@@ -237,7 +237,7 @@ func (c *call) inboxPop(ctx context.Context, who address.Instance) (any, error) 
 		return nil, c.refuse(tooLong+"; it was not taken", "envelope %s has %d bytes, more than one answer takes", termsafe.Cut(id, maxWord), m.Size)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err // nobody would be shown what is taken
+		return nil, err // a message that is taken now would not be shown
 	}
 	r := mail.Reader{Instance: who, Session: c.session(c.bus, own)}
 	switch taken, err := c.office.Ack(ctx, r, []string{id}); {

@@ -118,7 +118,7 @@ func leaseTake(ctx context.Context, c *call) (any, error) {
 	return c.leases(all, warning)
 }
 
-// leaseDesk keeps leases, and tells in somebody's name what has ended.
+// leaseDesk keeps reservations, and reports the ended ones in an agent's name.
 func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Reservations {
 	d := b.Leases()
 	d.Tell = func(ctx context.Context, e reservation.Ending) error {
@@ -186,7 +186,7 @@ func leaseRelease(ctx context.Context, c *call) (any, error) {
 	for _, path := range paths {
 		err := d.Release(ctx, path, own.Instance, time.Now())
 		if errors.Is(err, reservation.ErrNone) {
-			continue // what is wanted is so
+			continue // already done
 		}
 		if untold, ok := errors.AsType[*reservation.UntoldError](err); ok {
 			c.log(untold.Error())
@@ -218,8 +218,8 @@ func (v *server) watchLeases(ctx context.Context, b *bus) {
 	}
 }
 
-// sweepLeases takes leases away that have ended, and tells those concerned in the name of this connection. An agent that is stopped tells
-// nobody, nor one that has not been let go on by its user since: what has ended stays until somebody may; it holds nothing.
+// sweepLeases removes ended reservations, and mails the agents concerned in the name of this connection. A halted or paused agent sends
+// nothing: an ended reservation stays until another agent may report it, and blocks nothing.
 func (v *server) sweepLeases(ctx context.Context, b *bus) {
 	if halt.Read().Halted || b.astray() != nil {
 		return
@@ -230,7 +230,7 @@ func (v *server) sweepLeases(ctx context.Context, b *bus) {
 	}
 	own, err := v.speaker(ctx, b, true)
 	if err != nil {
-		return // somebody else will
+		return // another process will
 	}
 	if on, err := b.office.Engaged(ctx, own.Instance); err != nil || !on {
 		return

@@ -307,7 +307,7 @@ type stabilized struct {
 	Record   json.RawMessage        `json:"record"` // the terms; too long ones are named
 }
 
-// maxShown is how many of a kind an answer names that is no list: their number is told where there are more.
+// maxShown limits the items of a kind in an answer that does not list them: if there are more, it gives their number.
 const maxShown = 20
 
 // shortened are the first names of a list.

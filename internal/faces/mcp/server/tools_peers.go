@@ -25,7 +25,7 @@ func peersList(ctx context.Context, c *call) (any, error) {
 		return nil, err
 	}
 	var head peers
-	if own, err := c.speaker(ctx, c.bus, true); err == nil { // where nobody can be told, nobody is left out
+	if own, err := c.speaker(ctx, c.bus, true); err == nil { // an unknown speaker leaves out no agent
 		head.You = string(own.Instance)
 		me := own.Instance.Canonical()
 		found = slices.DeleteFunc(found, func(r members.Row) bool { return r.Instance.Canonical() == me })

@@ -78,7 +78,7 @@ const mostMessages = 20
 // receive shows what was not shown yet, and with wait what comes first.
 func receive(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	head := received{OK: true, Instance: string(own.Instance), Messages: []messageView{}}
-	if c.attend.Engage(own.Instance) { // whoever looks at its mail goes on at its user's word
+	if c.attend.Engage(own.Instance) { // an agent that reads its mail goes on at its user's word
 		c.cleared.Store(true)
 	}
 	if c.cleared.Load() {
@@ -174,7 +174,7 @@ func (c *call) take(ctx context.Context, r mail.Reader, head received, limit int
 		return nil, false, err
 	}
 	if ctx.Err() != nil {
-		return nil, false, context.Cause(ctx) // nobody is shown it: it is offered again
+		return nil, false, context.Cause(ctx) // it was not shown: it is offered again
 	}
 	o.Messages, o.LeftAtLeast = t.claimed(got), got.More
 	o.tail(got.Left, len(got.Held), len(got.Strange))

@@ -12,7 +12,7 @@ import (
 	"tutti/internal/store"
 )
 
-// registerInstance adds the registration of one's own agent. A connection that belongs to nobody yet may register one.
+// registerInstance adds the registration of one's own agent. A connection without an agent may register one.
 func registerInstance(ctx context.Context, c *call) (any, error) {
 	raw := c.raw("registration")
 	reg, err := registry.Parse(raw)
@@ -38,7 +38,7 @@ type registered struct {
 	Instance string `json:"instance"`
 }
 
-// mayRegister refuses a registration for somebody else: who is registered is believed to be there.
+// mayRegister refuses a registration for another agent: others believe that a registered agent exists.
 func (c *call) mayRegister(ctx context.Context, all ...address.Instance) error {
 	for _, i := range all {
 		if err := noPerson(i); err != nil {

@@ -106,7 +106,7 @@ var readsRemark = map[mail.Reads]string{
 }
 
 // answer waits for the reply to a letter and adds it. What comes after the message was sent must not undo that, so an answer
-// that does not come is no error.
+// that does not come does not fail the call.
 func (c *call) answer(ctx context.Context, h *hints, own *identity.Speaker, r *mail.Receipt, o *receipt, wait time.Duration) {
 	stop := c.progress(ctx, "waiting for the answer")
 	defer stop()

@@ -42,7 +42,7 @@ type knocker struct {
 	talks string     // the conversation in which its hooks show it mail, "" as long as none was heard
 }
 
-// knocker makes what wakes the agent, nil where nothing can, or somebody does already: a process that holds several sessions
+// knocker makes what wakes the agent, nil where nothing can, or another waker does already: a process that holds several sessions
 // serves one agent.
 func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker {
 	program, ok := driver.Agent(s.Instance.Canonical().Host())
@@ -75,7 +75,7 @@ func (v *server) knocker(b *bus, s *presence.Session, may func() bool) *knocker 
 		k.ladder.Mail() // no hook shows what waits before the first prompt
 	}
 	k.listen()
-	go k.ladder.Run(ctx) // it ends with the session; what it is about to do then may take a moment, and nobody waits for it
+	go k.ladder.Run(ctx) // it ends with the session; what it is about to do then may take a moment, and no caller waits for it
 	return k
 }
 
@@ -103,7 +103,7 @@ func (k *knocker) listen() {
 	}
 }
 
-// hears is told what a hook says.
+// hears takes what a hook reports.
 func (k *knocker) hears(w wake.Word) {
 	k.acted()
 	k.activeNow()
@@ -247,10 +247,10 @@ func timesOf(set *config.Wake) wake.Times {
 	return times
 }
 
-// desktop is where the user of this process is told something.
+// desktop shows notices to the user of this process.
 func (v *server) desktop() notify.Desktop { return notify.Desktop{Env: v.facts.Env} }
 
-// conversation is what the agent talks in, "" as long as nobody has said so. Before its first prompt no hook and no call has named it; one
+// conversation is what the agent talks in, "" as long as that is unknown. Before its first prompt no hook and no call has named it; one
 // that was resumed has it among the arguments of its process.
 func (k *knocker) conversation(context.Context) string {
 	if id := k.v.thread.Load(); id != nil {
@@ -274,7 +274,7 @@ func (k *knocker) resumed() string {
 }
 
 // find finds the program that serves the agent: it is the one that has started this server, with the folder that it was started
-// with. Another release could put the sentence where nobody finds it. Where that cannot be told it is the one that its user
+// with. Another release could put the sentence where no reader finds it. Where the program is unknown, it is the one that its user
 // would start.
 func (k *knocker) find() (wake.Program, error) {
 	w := &k.program.Wake
@@ -324,10 +324,10 @@ func (k *knocker) sheet() (ended func(since time.Time) bool) {
 	}
 }
 
-// unread are the messages that nobody was shown, the newest first. One that somebody is about to be shown is not among them;
+// unread returns the messages that were not shown, the newest first. One that is about to be shown is not among them;
 // again is when the first of these is free, because nothing proved by then that it was shown: a hook may have been killed.
 func (k *knocker) unread(ctx context.Context) (ids []string, again time.Time, err error) {
-	all, _, err := k.b.Mail.Lines(ctx, k.own.Instance, mailbox.Query{States: true}) // whoever reads the mailbox says what is unfit
+	all, _, err := k.b.Mail.Lines(ctx, k.own.Instance, mailbox.Query{States: true}) // the reader of the mailbox reports unfit files
 	if err != nil {
 		return nil, again, err
 	}

@@ -20,7 +20,7 @@ type call struct {
 	size   int    // of its line
 	extra  mcp.RequestExtra
 	begun  time.Time
-	done   chan struct{} // closed when it holds up nobody any more: answered, or cancelled by the client
+	done   chan struct{} // closed when it holds up no caller any more: answered, or cancelled by the client
 
 	// Written by the handler, read by the answer, which follows in the same goroutine.
 	result []byte
@@ -43,7 +43,7 @@ type calls struct {
 	sending  []*call       // those whose answer is being written, and put on record
 	bytes    int           // of their lines
 	open     int           // how many are still to be answered
-	none     chan struct{} // closed when open comes down to zero; nil when nobody waits
+	none     chan struct{} // closed when open comes down to zero; nil when no goroutine waits
 	ending   bool          // tools are to come to an end
 }
 

@@ -159,7 +159,7 @@ func (c *conn) request(m message, size int) (jsonrpc.Message, error) {
 	return &jsonrpc.Request{ID: id, Method: carrier(k.method), Extra: &k.extra}, nil
 }
 
-// carrier is the method that the SDK is told, without params. For those that must have params it would make a decoder of
+// carrier is the method that the SDK gets, without params. For those that must have params it would make a decoder of
 // 64 KiB to read an empty object; the middleware goes by the method of the call.
 func carrier(method string) string {
 	if method == methodPing {

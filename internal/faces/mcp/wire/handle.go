@@ -12,7 +12,7 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// answered is what the SDK is told when the answer stands in the call.
+// answered is what the SDK gets when the call holds the answer.
 type answered struct{ mcp.ResultBase }
 
 // middleware stands before the SDK's handlers and answers what is ours. A panic must not pass it: the SDK does not catch any.

@@ -78,7 +78,7 @@ func classify(line []byte) (m message, k kind) {
 	return m, kindUnknown
 }
 
-// why says what is wrong with a line that is no JSON.
+// why says what is wrong with a line of invalid JSON.
 func why(line []byte) string {
 	if err := canonjson.Check(line); err != nil {
 		return err.Error()

@@ -9,7 +9,7 @@ import (
 // maxPlain is how deep values may be nested in what every client reads: the strictest reader takes 128 levels in all.
 const maxPlain = 64
 
-// plain tells whether every JSON reader takes an object as it stands. Valid JSON may hold what some cannot represent, and such a
+// plain tells whether every JSON reader can read an object unchanged. Valid JSON may hold what some cannot represent, and such a
 // reader loses the whole line, or the connection: numbers beyond a float, escapes that are half of a surrogate pair, and deep
 // nesting. A peer can write all of them. b is valid JSON.
 func plain(b []byte) bool {

@@ -133,7 +133,7 @@ func (s *Server) Notify(method string, params []byte) error {
 	return nil
 }
 
-// Run serves until the end of the input or of ctx, which are no errors, or a fault of In or Out, which is returned. It may
+// Run serves until the end of the input or of ctx, which do not count as errors, or a fault of In or Out, which is returned. It may
 // be called once. What ended it is followed by the answers that are still to be had; see the package comment for how long.
 // The goroutine that reads In, and tools that do not heed the end of their context, may outlive it.
 func (s *Server) Run(ctx context.Context) error {

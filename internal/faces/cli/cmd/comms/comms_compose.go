@@ -19,12 +19,12 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// A composer makes a draft: from flags, and from answers where somebody sits at the terminal.
+// A composer makes a draft: from flags, and from answers if a user sits at the terminal.
 type composer struct {
 	c      *kit.Call
 	opt    *commsComposeOptions
 	office *exchange.Service
-	answer *bufio.Reader // nil: nobody is asked
+	answer *bufio.Reader // nil: it asks nothing
 	thread exchange.Thread
 	self   string
 	now    time.Time

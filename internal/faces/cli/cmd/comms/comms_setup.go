@@ -102,7 +102,7 @@ func wideWords(wide bool) string {
 	return ""
 }
 
-// project finds the folder that is meant and makes a project of it.
+// project finds the folder and makes a project of it.
 func (s *projectSetup) project(o *exchange.Service) (exchange.Project, error) {
 	path := kit.Absolute(s.c.App.WorkDir(), ".")
 	if arg := s.c.Arg(0); arg != "" {

@@ -18,7 +18,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// elsewhere is what asks agents of other machines; nil where nobody wants that: it takes --relauncher remote, or auto with somebody who signs.
+// elsewhere asks agents of other machines. It is nil unless --relauncher is remote, or auto with an agent that signs.
 func elsewhere(ctx context.Context, c *kit.Call, opt *drumWatchOptions, w *app.World) (watchdog.Relauncher, error) {
 	switch way := opt.Relauncher; {
 	case way == full.Remote:

@@ -159,7 +159,7 @@ func runDrumWatch(ctx context.Context, c *kit.Call, opt *drumWatchOptions) error
 	return err
 }
 
-// drum makes beats until it is interrupted, or one. What only says what it would do needs no lease: it is in nobody's way.
+// drum makes beats until it is interrupted, or one. A dry run needs no lock.
 func drum(ctx context.Context, c *kit.Call, d *watchdog.Beats, w *app.World, dry, once bool) error {
 	const holder = "tutti drumbeat watch"
 	switch {

@@ -39,7 +39,7 @@ type ofWorkspace struct{ Workspace string }
 
 func (o *ofWorkspace) workspace() string { return o.Workspace }
 
-// onJobs makes the function of a verb that works on the jobs that are meant.
+// onJobs makes the function of a verb that works on jobs.
 func onJobs[T any, P interface {
 	*T
 	workspace() string
@@ -56,7 +56,7 @@ func onJobs[T any, P interface {
 	})
 }
 
-// FindJobs returns the jobs that are meant, and knows which of them this user has submitted.
+// FindJobs opens the jobs of this folder or of --jobs, and knows which of them this user submitted.
 func FindJobs(c *kit.Call, workspace string) (*job.Book, string, error) {
 	b, note, err := findJobs(c, workspace)
 	if err == nil {

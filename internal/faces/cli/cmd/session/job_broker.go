@@ -12,8 +12,8 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-// A jobRelay carries what is said of jobs between their book and a broker, both ways, for somebody who follows them. It goes on
-// beside everything else: a broker that is away or does not answer holds nobody up, and is told what it missed as soon as it is
+// A jobRelay carries reports on jobs between the job store and a broker, both ways, for a caller that follows them. It runs
+// beside everything else: a broker that does not answer delays no caller, and gets what it missed as soon as it is
 // back. A nil one does nothing.
 type jobRelay struct {
 	b        *job.Book
@@ -89,7 +89,7 @@ func (r *jobRelay) begin(ctx context.Context) error {
 // lastTime is how long a broker has for what it was not told when a job is over: to take up one message, and a little more.
 const lastTime = 20 * time.Second
 
-// last waits until the broker was told everything, or it is plain that it cannot be now.
+// last waits until the broker has everything, or cannot get it now.
 func (r *jobRelay) last(ctx context.Context) {
 	if r == nil {
 		return
@@ -112,7 +112,7 @@ func (r *jobRelay) close() {
 	}
 }
 
-// run makes a pass whenever there is a reason to. err is what came of the one before.
+// run makes a pass whenever there is a reason to. err is the result of the previous pass.
 func (r *jobRelay) run(ctx context.Context, err error) {
 	wait := r.first
 	var cleared <-chan struct{}
@@ -165,7 +165,7 @@ func isHalted(err error) bool {
 	return halted
 }
 
-// pass connects, listens and tells, as far as that was not done. What a job itself has against it is told of, and not tried again.
+// pass connects, listens and tells, as far as that was not done. A refusal by the job itself is reported and not retried.
 func (r *jobRelay) pass(ctx context.Context) (err error) {
 	select {
 	case r.busy <- struct{}{}:

@@ -95,7 +95,7 @@ func tellBroker(ctx context.Context, c *kit.Call, b *job.Book, j *job.Job, p Job
 		return
 	}
 	if err == nil {
-		err = halt.Check("publish events of job " + j.ID) // nobody is spoken to
+		err = halt.Check("publish events of job " + j.ID) // nothing is published
 	}
 	var net job.Network
 	if err == nil {

@@ -16,7 +16,7 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-// A jobWatch follows jobs for somebody who looks on.
+// A jobWatch follows jobs and prints what happens.
 type jobWatch struct {
 	c      *kit.Call
 	b      *job.Book
@@ -95,7 +95,7 @@ func (w *jobWatch) connect(ctx context.Context, broker job.Broker, jobs ...*job.
 	}
 }
 
-// ungiven tells who listens elsewhere that a job was given to nobody.
+// ungiven reports to listeners elsewhere that a job was given to no agent.
 func (w *jobWatch) ungiven(ctx context.Context, id string) {
 	j, err := w.b.Get(id)
 	switch {
@@ -175,7 +175,7 @@ func (w *jobWatch) ready(polled bool) error {
 	return w.c.Flush()
 }
 
-// state ends the following of one job with that job, whoever has ended it. A program of others may have, without a line in the log. A
+// state stops following a job that has ended, also if another program ended it without a line in the log. A
 // loop it hands on, whatever was said last: the word that ended a turn may be followed by others before anybody looks.
 func (w *jobWatch) state(ctx context.Context, j *job.Job) error {
 	if w.id == "" {
@@ -210,7 +210,7 @@ func (w *jobWatch) line(l *job.Line, j *job.Job) error {
 	return nil
 }
 
-// handOn hands a loop to whose turn it is, unless somebody else who drives it does.
+// handOn hands a loop to the agent whose turn it is, unless another process drives the loop.
 func (w *jobWatch) handOn(ctx context.Context, j *job.Job) error {
 	err := w.drive(ctx, j)
 	if _, refused := errors.AsType[*job.StateError](err); refused {

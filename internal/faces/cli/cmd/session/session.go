@@ -47,7 +47,7 @@ type (
 func (o *inRegistry) place() Location { return Location{Registry: o.Registry} }
 func (o *inFolder) place() Location   { return Location{Registry: o.Registry, Here: o.Here} }
 
-// onSessions makes the function of a verb that works on the registry that is meant.
+// onSessions makes the function of a verb that works on a session registry.
 func onSessions[T any, P interface {
 	*T
 	place() Location
@@ -61,7 +61,7 @@ func onSessions[T any, P interface {
 	})
 }
 
-// SessionsHere finds the registry that is meant. It reads nothing yet.
+// SessionsHere finds the session registry. It reads nothing yet.
 func SessionsHere(c *kit.Call, at Location) (*sessions, error) {
 	dir, err := os.Getwd()
 	if err == nil {
@@ -158,7 +158,7 @@ func (s *sessions) server() string {
 	return cmp.Or(s.at.TmuxServer, os.Getenv(observe.ServerVariable))
 }
 
-// sessionName is the session that is meant, by --session or by the first word; "" when none is named.
+// sessionName returns the session named by --session or by the first word; "" if there is none.
 func sessionName(c *kit.Call, session string) (string, error) {
 	flag, word := session, c.Arg(0)
 	switch {
@@ -170,7 +170,7 @@ func sessionName(c *kit.Call, session string) (string, error) {
 	return flag, nil
 }
 
-// oneSession is the session that is meant, where one has to be.
+// oneSession returns the session that the caller must name.
 func oneSession(c *kit.Call, session string) (string, error) {
 	name, err := sessionName(c, session)
 	if err == nil && name == "" {

@@ -14,7 +14,7 @@ import (
 )
 
 // stopApart goes on in another process, for this one would end with its own session in the middle. That one has a session of
-// processes of its own, no terminal, and not the mark of the session, so that it is no part of what is ended; and this one ends as
+// processes of its own, no terminal, and not the mark of the session, so that the stop does not end it; and this one ends as
 // soon as the stop stands in the registry, so that the agent, which may end all that it has started, does not find it below itself.
 func stopApart(c *kit.Call, what string, more ...string) error {
 	const cannot = "go on outside of the session"

@@ -97,7 +97,7 @@ func (s *sessions) notBegun(err error) error {
 	return err
 }
 
-// noRegistry says that there is none. One of a folder above is named and not taken: whose sessions are meant is not guessed.
+// noRegistry returns the error for a missing registry. It names one of a folder above, but never uses it without being asked.
 func (s *sessions) noRegistry() error {
 	hint := `"tutti session create" makes it with the first session; use --registry FILE for another one`
 	if above := s.above(); above != "" {
@@ -125,7 +125,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// resumeAll takes up what was cut off. The first that could not be is what it ends with; what was left out is no failure.
+// resumeAll takes up what was cut off. The first that could not be is what it ends with; what was left out does not count as a failure.
 func (s *sessions) resumeAll(ctx context.Context, m *lifecycle.Manager, q lifecycle.ResumeRequest) error {
 	all, err := m.ResumeAll(ctx, q)
 	if errors.Is(err, fs.ErrNotExist) {

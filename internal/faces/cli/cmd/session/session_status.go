@@ -318,7 +318,7 @@ func title(kind string) string {
 	return kind
 }
 
-// monitorText says whether somebody keeps the registry up to date.
+// monitorText says whether a monitor keeps the registry up to date.
 func monitorText(reg string, now time.Time) string {
 	b, ok := monitor.ReadBeat(reg)
 	switch {

@@ -135,7 +135,7 @@ func stopRequest(c *kit.Call, opt *sessionStopOptions) (q lifecycle.StopRequest,
 	return q, err
 }
 
-// confirmPurge asks. Where nobody can answer nothing is done.
+// confirmPurge asks for confirmation. Without a terminal it refuses.
 func confirmPurge(c *kit.Call, opt *sessionStopOptions, name string) (bool, error) {
 	what := "the conversation of " + kit.Clean(name)
 	if name == "" {
@@ -240,7 +240,7 @@ func showStopped(c *kit.Call, opt *sessionStopOptions, out *lifecycle.Stopped, e
 	}
 }
 
-// stoppedText says what came of a stop. The first words are what scripts look for; where many are stopped, each line begins with
+// stoppedText returns the result of a stop. The first words are what scripts look for; where many are stopped, each line begins with
 // what has become of which.
 func stoppedText(c *kit.Call, opt *sessionStopOptions, out *lifecycle.Stopped) {
 	name, many := kit.Clean(out.Session), opt.All
@@ -407,7 +407,7 @@ type keptPath struct {
 // that it has begun.
 const apartVariable = "TUTTI_STOP_APART"
 
-// apartFromParent returns what says that a stop has begun, nil where nobody waits for that.
+// apartFromParent returns what says that a stop has begun, nil if no process waits for that.
 func apartFromParent() func() {
 	fd, err := strconv.Atoi(os.Getenv(apartVariable))
 	if os.Unsetenv(apartVariable) != nil || err != nil || fd <= 2 {
