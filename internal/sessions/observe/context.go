@@ -11,6 +11,9 @@ import (
 // thousand bytes.
 const maxTail = 2 << 20
 
+// firstTail is how much is read at first.
+const firstTail = 64 << 10
+
 // ContextSize is how many tokens the model of a conversation reads again with its next request, by the newest line of its file that
 // says so. It reports false where the file is not found, says nothing near its end, or is reached through a link.
 func ContextSize(d *driver.Driver, p driver.Site, id string) (tokens int64, ok bool) {
@@ -50,18 +53,28 @@ func lastIn[T any](a driver.Artefact, read func(line []byte) (T, bool)) (v T, ok
 		if err != nil {
 			continue
 		}
-		from := max(0, info.Size-maxTail)
-		tail := make([]byte, info.Size-from)
-		n, err := file.Pread(tail, from)
+		v, ok = nearEnd(file, info.Size, read)
 		_ = file.Close() // only looked at
-		if err != nil {
-			continue
-		}
-		if v, ok = newest(read, tail[:n], from > 0); ok {
+		if ok {
 			return v, true
 		}
 	}
 	return v, false
+}
+
+// nearEnd reads more and more of the end of a file: mostly the last lines are enough.
+func nearEnd[T any](file *atomicfile.File, size int64, read func(line []byte) (T, bool)) (v T, ok bool) {
+	for most := int64(firstTail); ; most = min(most*8, maxTail) {
+		from := max(0, size-most)
+		tail := make([]byte, size-from)
+		n, err := file.Pread(tail, from)
+		if err != nil {
+			return v, false
+		}
+		if v, ok = newest(read, tail[:n], from > 0); ok || from == 0 || most == maxTail {
+			return v, ok
+		}
+	}
 }
 
 // newest looks for the last line that read understands. What follows the last line feed is still being written. cut: the first line is

@@ -40,7 +40,7 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 		c.Banner(halt.Read())
 		return inventory(ctx, c, opt)
 	}
-	v, err := lookAtAll(ctx, c, opt)
+	v, err := lookAtAll(ctx, c, opt, opt.Long || c.JSON)
 	if v == nil {
 		return err
 	}
@@ -56,13 +56,13 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	return err // of the bus of this folder
 }
 
-// lookAtAll reads everything that the screen shows. An error beside a view is one of the bus of this folder.
-func lookAtAll(ctx context.Context, c *kit.Call, opt *statusOptions) (*statusView, error) {
+// lookAtAll reads everything that the screen shows, with facts also what is known of each agent beside what it does. An error beside a view is one of the bus of this folder.
+func lookAtAll(ctx context.Context, c *kit.Call, opt *statusOptions, facts bool) (*statusView, error) {
 	root, err := c.App.Root()
 	if err != nil {
 		return nil, err
 	}
-	v := &statusView{root: root, halted: halt.Read(), long: opt.Long, whole: opt.Long || c.JSON}
+	v := &statusView{root: root, halted: halt.Read(), long: opt.Long, whole: opt.Long || c.JSON, facts: facts}
 	if c.JSON {
 		c.Banner(v.halted)
 	}
@@ -91,6 +91,14 @@ func lookAtAll(ctx context.Context, c *kit.Call, opt *statusOptions) (*statusVie
 	}
 	v.sessions = near()
 	v.tabulate(time.Now(), v.here)
+	if home, err := c.App.Home(); err == nil {
+		for i := range v.rows {
+			v.rows[i].report(home)
+		}
+		if facts {
+			v.learn(c, home)
+		}
+	}
 	v.letters = letters()
 	person := sync.OnceValue(func() bool { _, is := c.JobActor(); return is })
 	v.waiting = v.asking(person)
@@ -149,6 +157,7 @@ type statusView struct {
 	here     string // the folder to which --here restricts the screen; "" for the whole machine
 	long     bool   // ids, addresses and folders of buses are shown, too
 	whole    bool   // all of it is read: --long or --json
+	facts    bool   // also what is known of each agent beside what it does
 	halted   halt.State
 	reached  *haltreport.Report // what the halt reached; nil: nothing is halted, or that is not known
 	news     kit.HaltNews

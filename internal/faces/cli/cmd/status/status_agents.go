@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/attention/overview"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
@@ -20,31 +21,10 @@ import (
 
 // An agentRow is one agent of this machine in the table of status.
 type agentRow struct {
-	Agent    string           `json:"agent"` // what people call it
-	CLI      string           `json:"cli,omitempty"`
-	Folder   string           `json:"folder,omitempty"`
-	Doing    string           `json:"doing,omitempty"` // "" when it is not known
-	Asks     string           `json:"asks,omitempty"`  // what a waiting agent asks its user
-	Guess    bool             `json:"guess,omitempty"` // Doing is what its screen looks like
-	Since    time.Time        `json:"since,omitzero"`
-	Unread   int              `json:"unread"`
-	More     bool             `json:"unreadMore,omitempty"` // there may be more than that
-	Live     bool             `json:"live"`
-	Halted   bool             `json:"halted"`
-	Paused   bool             `json:"paused"`
-	Instance address.Instance `json:"instance,omitempty"`
-	Bus      string           `json:"bus,omitempty"`     // on which it is live
-	Session  string           `json:"session,omitempty"` // in tmux
-	Server   string           `json:"tmux_server,omitempty"`
-	Registry string           `json:"registry,omitempty"`
-	Machine  string           `json:"machine"`
-	Kind     string           `json:"kind"` // tmux or headless
-	AsOf     time.Time        `json:"as_of"`
-
-	Mirrored bool `json:"mirrored,omitempty"` // it is on another machine
+	overview.Row
 
 	session *sessionLine // nil: in none
-	pid     int          // of its program; 0: not known
+	program proc.ID      // the agent CLI; the zero value: not known
 }
 
 func (r *agentRow) set(m fast.Mark) { r.Halted, r.Paused = m.Halted, m.Paused }
@@ -85,10 +65,10 @@ func (v *statusView) tabulate(now time.Time, here string) {
 				continue
 			}
 			taken.Add(string(who))
-			row := agentRow{
+			row := agentRow{Row: overview.Row{
 				Agent: cmp.Or(r.Name, who.Label()), CLI: r.Host, Folder: session.WorkDir(r), Doing: r.Session.WorkStatus, Live: true,
 				Instance: who, Bus: b.path, Machine: machine, Kind: observe.Headless, AsOf: as,
-			}
+			}}
 			row.Unread, row.More = v.unreadOf(who)
 			if r.Session.MirroredAt != "" {
 				row.Machine, row.Mirrored = "", true
@@ -96,8 +76,8 @@ func (v *statusView) tabulate(now time.Time, here string) {
 					row.Machine = w.Host
 				}
 			}
-			if p, ok := r.Session.Agent(); ok {
-				row.pid = p.PID
+			if p, ok := r.Session.Agent(); ok && !row.Mirrored {
+				row.program = p
 			}
 			row.set(v.denied.Peer(r))
 			v.rows = append(v.rows, row)
@@ -129,16 +109,16 @@ func (v *statusView) unreadOf(who address.Instance) (n int, more bool) {
 
 // sessionAgent is the row of a session in tmux, as far as tmux and its program tell.
 func sessionAgent(l *sessionLine) agentRow {
-	r := agentRow{
+	r := agentRow{session: l, Row: overview.Row{
 		Agent: l.row.Name, CLI: l.row.Kind(), Folder: l.row.Pane.Cwd, Since: l.doing.Since, Live: l.sight.State == observe.Alive,
-		Session: l.row.Name, Server: cmp.Or(l.row.ServerName(), "default"), Registry: l.registry, session: l,
-	}
+		Session: l.row.Name, Server: cmp.Or(l.row.ServerName(), "default"), Registry: l.registry,
+	}}
 	if l.row.Instance != "" {
 		r.Instance = address.Instance(l.row.Instance).Canonical()
 	}
 	switch l.sight.State {
 	case observe.Alive:
-		r.pid = l.sight.Process.PID
+		r.program = l.sight.Process
 		r.Doing, r.Guess = observe.Activity(&l.sight, &l.doing, false), l.doing.Guess
 		switch r.Doing {
 		case observe.StateWaiting:
@@ -209,7 +189,7 @@ func (v *statusView) doing(r *agentRow) (text string, since time.Time) {
 
 // reach is what is known of a halt at an agent.
 func (v *statusView) reach(r *agentRow) string {
-	if a := v.reached.Of(r.pid, string(r.Instance)); a != nil {
+	if a := v.reached.Of(r.program.PID, string(r.Instance)); a != nil {
 		return a.Short()
 	}
 	return "halt not confirmed"

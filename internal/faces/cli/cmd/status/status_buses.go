@@ -40,6 +40,7 @@ type busView struct {
 	unread map[address.Instance]int
 	more   map[address.Instance]bool // of whom not all was counted
 	unseen []agentMail
+	facts  busFacts
 }
 
 // lookAtBuses reads the agents and the unread mail of all buses of this machine.
@@ -60,6 +61,13 @@ func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
 			return err
 		}
 		mailboxes = append(mailboxes, b.count(ctx, w)...)
+		if v.facts {
+			var missing []error
+			b.facts, missing = factsOf(ctx, w, now)
+			for _, err := range missing {
+				mailboxes = append(mailboxes, kit.BusProblem{Bus: b.path, Error: err.Error()})
+			}
+		}
 		v.buses = append(v.buses, b)
 		return nil
 	})

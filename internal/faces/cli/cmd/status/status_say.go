@@ -236,6 +236,18 @@ func details(c *kit.Call, r *agentRow) string {
 			parts = append(parts, strings.TrimSpace("job "+l.row.Job+" "+l.job))
 		}
 	}
+	if r.Branch != "" {
+		parts = append(parts, "branch "+r.Branch)
+	}
+	if r.Tokens > 0 {
+		parts = append(parts, "context of "+strconv.FormatInt(r.Tokens, 10)+" tokens")
+	}
+	if r.Blocked != "" {
+		parts = append(parts, "blocked: "+r.Blocked)
+	}
+	if len(r.Reserved) > 0 {
+		parts = append(parts, kit.Plural(len(r.Reserved), "reservation"))
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -126,7 +126,7 @@ func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
 	c := *t.c
 	c.Out, c.ErrFile, c.App = nil, io.Discard, t.c.App.In(t.c.App.WorkDir())
 	opt := &statusOptions{}
-	v, err := lookAtAll(ctx, &c, opt)
+	v, err := lookAtAll(ctx, &c, opt, true)
 	if v == nil {
 		return nil, err
 	}
@@ -143,6 +143,7 @@ func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
 			Name: r.Agent, CLI: r.CLI, Machine: r.Machine, Kind: r.Kind, Folder: r.Folder, Doing: r.Doing, Asks: r.Asks, Guess: r.Guess,
 			Since: r.Since, Unread: r.Unread, More: r.More, Live: r.Live, Halted: r.Halted, Paused: r.Paused, Instance: string(r.Instance),
 			Bus: r.Bus, Session: r.Session, Server: r.Server, Registry: r.Registry,
+			Branch: r.Branch, Tokens: int(r.Tokens), Blocked: r.Blocked,
 		}
 		s.Agents = append(s.Agents, a)
 		key := a.Key()

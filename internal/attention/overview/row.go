@@ -1,0 +1,49 @@
+// Package overview describes the agents of this user on this machine as one list, and says when it is time to look again.
+//
+// It promises:
+//
+//   - A [Row] is the same for every face: the one screen, the live screen and the page for browsers.
+//   - What is not known is left out. Row.Doing is a guess only where Row.Guess says so, and Row.AsOf is when all of it was seen.
+//   - Facts come from records that agent CLIs and git write for themselves. Nothing is started for them.
+//   - [Follow] looks at once when something is reported, not more often than [Pace] allows, and while nothing is reported only at
+//     its slow pace.
+//
+// Who finds the agents, and what waits for the user, is decided elsewhere. Texts are those of others; who prints one makes it harmless.
+package overview
+
+import (
+	"time"
+
+	"tutti/internal/core/address"
+)
+
+// A Row is one agent of this user.
+type Row struct {
+	Agent    string           `json:"agent"` // what people call it
+	CLI      string           `json:"cli,omitempty"`
+	Folder   string           `json:"folder,omitempty"`
+	Doing    string           `json:"doing,omitempty"` // "" when it is not known
+	Asks     string           `json:"asks,omitempty"`  // what a waiting agent asks its user
+	Guess    bool             `json:"guess,omitempty"` // Doing is what its screen looks like
+	Since    time.Time        `json:"since,omitzero"`
+	Unread   int              `json:"unread"`
+	More     bool             `json:"unreadMore,omitempty"` // there may be more than that
+	Live     bool             `json:"live"`
+	Halted   bool             `json:"halted"`
+	Paused   bool             `json:"paused"`
+	Instance address.Instance `json:"instance,omitempty"`
+	Bus      string           `json:"bus,omitempty"`     // on which it is live
+	Session  string           `json:"session,omitempty"` // in tmux
+	Server   string           `json:"tmux_server,omitempty"`
+	Registry string           `json:"registry,omitempty"`
+	Machine  string           `json:"machine"`
+	Kind     string           `json:"kind"` // tmux or headless
+	AsOf     time.Time        `json:"as_of"`
+
+	Mirrored bool `json:"mirrored,omitempty"` // it is on another machine
+
+	Branch   string   `json:"branch,omitempty"`   // of git, in Folder
+	Tokens   int64    `json:"tokens,omitempty"`   // that its model reads again with its next request
+	Blocked  string   `json:"blocked,omitempty"`  // by what it says that it is blocked
+	Reserved []string `json:"reserved,omitempty"` // the files and folders that it has reserved
+}

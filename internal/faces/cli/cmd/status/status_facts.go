@@ -1,0 +1,121 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/app"
+	"tutti/internal/attention/hookmark"
+	"tutti/internal/attention/overview"
+	"tutti/internal/core/address"
+	"tutti/internal/faces/cli/kit"
+	"tutti/internal/governance/blocker"
+	"tutti/internal/platform/proc"
+	"tutti/internal/sessions/observe"
+)
+
+// busFacts are what agents say of themselves on a bus.
+type busFacts struct {
+	blocked  map[address.Instance]string   // by what
+	reserved map[address.Instance][]string // paths
+}
+
+// factsOf reads them. An error says what is missing; the rest is there.
+func factsOf(ctx context.Context, w *app.World, now time.Time) (f busFacts, problems []error) {
+	f = busFacts{map[address.Instance]string{}, map[address.Instance][]string{}}
+	blocked, _, err := blocker.List(ctx, w.Store, blocker.Filter{Active: true})
+	if err != nil {
+		problems = append(problems, err)
+	}
+	for _, b := range blocked {
+		f.blocked[b.Instance.Canonical()] = b.Reason
+	}
+	leases, err := w.Leases().Standing(ctx, now)
+	if err != nil {
+		problems = append(problems, err)
+	}
+	for _, l := range leases {
+		who := l.Holder.Canonical()
+		f.reserved[who] = append(f.reserved[who], l.Path)
+	}
+	return f, problems
+}
+
+// report takes over what the program of an agent that was started by hand writes of itself.
+func (r *agentRow) report(home string) {
+	d, ok := driver.Kind(cmp.Or(r.Instance.Host(), r.CLI))
+	if r.session != nil || !ok || r.program.PID == 0 {
+		return
+	}
+	said, ok := observe.ReadSelfReport(&d.Life, siteOf(home, r.Folder, r.program.PID), r.program)
+	if word := observe.Word(said.Doing); ok && word != "" {
+		r.Doing, r.Since, r.Asks = word, said.Since, ""
+		if said.Doing == driver.Asking {
+			r.Doing, r.Asks = observe.StateWaiting, cmp.Or(said.Asks, "something")
+		}
+	}
+}
+
+// siteOf is where an agent CLI that runs keeps its files.
+func siteOf(home, dir string, pid int) driver.Site {
+	return driver.Site{Home: home, Dir: dir, Env: func(name string) string {
+		if pid == 0 {
+			return ""
+		}
+		value, _, _ := proc.Getenv(pid, name)
+		return value
+	}}
+}
+
+// learn adds to each row what the records of its agent CLI, of git and of the buses say.
+func (v *statusView) learn(c *kit.Call, home string) {
+	var marks []hookmark.Mark
+	if state, err := c.App.StateDir(); err == nil {
+		marks, _ = hookmark.All(state) // without them the size of some contexts is not known
+	}
+	branches := map[string]string{}
+	for i := range v.rows {
+		r := &v.rows[i]
+		if r.Mirrored {
+			continue
+		}
+		if _, known := branches[r.Folder]; !known {
+			branches[r.Folder] = overview.Branch(r.Folder)
+		}
+		r.Branch, r.Tokens = branches[r.Folder], r.tokens(home, marks)
+		for n := range v.buses {
+			f := &v.buses[n].facts
+			if r.Instance != "" {
+				r.Blocked = cmp.Or(r.Blocked, f.blocked[r.Instance])
+				r.Reserved = append(r.Reserved, f.reserved[r.Instance]...)
+			}
+		}
+	}
+}
+
+// tokens is the size of an agent's context, 0 where that is not known.
+func (r *agentRow) tokens(home string, marks []hookmark.Mark) int64 {
+	d, ok := driver.Kind(cmp.Or(r.Instance.Host(), r.CLI))
+	if !ok {
+		return 0
+	}
+	talk, dir, pid := "", r.Folder, r.program.PID
+	if r.session != nil {
+		talk = r.session.row.Conversation()
+	}
+	for i := range marks {
+		m := &marks[i]
+		if m.CLI == d.Name && (m.ID() == r.program || talk != "" && m.Conversation == talk ||
+			talk == "" && r.Instance != "" && address.Instance(m.Instance).Canonical() == r.Instance) {
+			talk, dir, pid = cmp.Or(m.Conversation, talk), cmp.Or(m.Dir, dir), m.PID
+			break
+		}
+	}
+	if talk == "" {
+		return 0
+	}
+	n, _ := observe.ContextSize(d, siteOf(home, dir, pid), talk)
+	return n
+}
