@@ -81,6 +81,17 @@ func usual(k *Keys) keymap {
 	}
 }
 
+// A KeyError names a setting of [keys] that cannot be used.
+type KeyError struct{ Setting, Why string }
+
+func (e *KeyError) Error() string { return "keys." + e.Setting + ": " + e.Why }
+
+// Check returns a *KeyError if the keys cannot be used.
+func (k Keys) Check() error {
+	_, err := keysOf(k)
+	return err
+}
+
 // keysOf is the key map with the user's settings. A key that two commands have is an error.
 func keysOf(k Keys) (keymap, error) {
 	m := usual(&k)
@@ -93,10 +104,10 @@ func keysOf(k Keys) (keymap, error) {
 		c.keys = slices.Clone(*c.set)
 		for _, key := range c.keys {
 			if other, ok := taken[key]; ok {
-				return nil, fmt.Errorf("keys.%s: %q is already the key of %s", c.name, key, other)
+				return nil, &KeyError{c.name, fmt.Sprintf("%q is already the key of %s", key, other)}
 			}
 			if len(key) == 1 && key[0] >= '1' && key[0] <= '9' {
-				return nil, fmt.Errorf("keys.%s: the digits 1 to 9 choose what waits for you", c.name)
+				return nil, &KeyError{c.name, "the digits 1 to 9 select what waits for you"}
 			}
 			taken[key] = c.name
 		}

@@ -73,6 +73,9 @@ func (t *topView) options() (*tui.Options, error) {
 	if err == nil {
 		err = f.Table("keys", &o.Keys)
 	}
+	if wrong, ok := errors.AsType[*tui.KeyError](o.Keys.Check()); err == nil && ok {
+		err = f.Wrong("keys", wrong.Setting, "", wrong.Why)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +88,20 @@ func (t *topView) options() (*tui.Options, error) {
 	return o, nil
 }
 
-// How long follow waits between two looks: as short as that where something has changed, else longer and longer.
+// How long follow waits between two looks: as short as that where something has changed, else longer and longer. News end the wait.
 const (
 	lookSoon  = time.Second
 	lookLater = 4 * time.Second
+	lookApart = 200 * time.Millisecond // at least
 )
 
 // follow looks until the context ends.
 func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
+	watch := newTopWatch()
+	defer watch.close()
+	if home, err := t.c.App.Home(); err == nil {
+		watch.home(home)
+	}
 	pause := lookSoon
 	var last *tui.Snapshot
 	for {
@@ -101,6 +110,7 @@ func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
 			return
 		}
 		if show(s, err); err == nil {
+			watch.registries(s)
 			if last != nil && same(last, s) {
 				pause = min(lookLater, pause*2)
 			} else {
@@ -111,7 +121,13 @@ func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case <-time.After(lookApart):
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-watch.news:
+		case <-time.After(pause - lookApart):
 		}
 	}
 }
