@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,6 +44,44 @@ func TestPhrases(t *testing.T) {
 	}
 }
 
+// TestPhrasesInPages reads README.md, the pages of docs, and the pages that the programs hold.
+func TestPhrasesInPages(t *testing.T) {
+	t.Parallel()
+	phrases := readPhrases(t)
+	root := filepath.Join("..", "..", "..")
+	pages := []string{filepath.Join(root, "README.md")}
+	for _, dir := range []string{"docs", "internal"} {
+		err := filepath.WalkDir(filepath.Join(root, dir), func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err == nil && e.IsDir() && e.Name() == "testdata":
+				return filepath.SkipDir
+			case err == nil && !e.IsDir() && strings.HasSuffix(path, ".md"):
+				pages = append(pages, path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(pages) < 30 {
+		t.Fatalf("only %d pages", len(pages))
+	}
+	for _, path := range pages {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for line := range strings.Lines(string(data)) {
+			n++
+			for _, match := range phrasesOf(line, phrases) {
+				t.Errorf("%s:%d: %q is not plain English", path, n, match)
+			}
+		}
+	}
+}
+
 func readPhrases(t *testing.T) (all []phrase) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", "phrases.txt"))
@@ -67,6 +106,18 @@ func readPhrases(t *testing.T) (all []phrase) {
 	return all
 }
 
+// phrasesOf returns the phrases in a text.
+func phrasesOf(text string, phrases []phrase) (found []string) {
+	for _, p := range phrases {
+		for _, match := range p.bad.FindAllString(text, -1) {
+			if p.unless == nil || !p.unless.MatchString(match) {
+				found = append(found, match)
+			}
+		}
+	}
+	return found
+}
+
 // phrasesIn finds the phrases in the string literals and, with comments, in the comments of one file. Literals that are added to each
 // other are one text, and so are the lines of a comment.
 func phrasesIn(path string, src []byte, phrases []phrase, comments bool) (faults []string) {
@@ -76,13 +127,8 @@ func phrasesIn(path string, src []byte, phrases []phrase, comments bool) (faults
 		return []string{err.Error()}
 	}
 	check := func(at token.Pos, text string) {
-		text = strings.Join(strings.Fields(text), " ")
-		for _, p := range phrases {
-			for _, match := range p.bad.FindAllString(text, -1) {
-				if p.unless == nil || !p.unless.MatchString(match) {
-					faults = append(faults, fmt.Sprintf("%s:%d: %q is not plain English", path, files.Position(at).Line, match))
-				}
-			}
+		for _, match := range phrasesOf(strings.Join(strings.Fields(text), " "), phrases) {
+			faults = append(faults, fmt.Sprintf("%s:%d: %q is not plain English", path, files.Position(at).Line, match))
 		}
 	}
 	if comments {
