@@ -17,7 +17,48 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/platform/gitexclude"
+	"tutti/internal/platform/truepath"
 )
+
+// Leases are the reservations of a bus, as an agent changes them: those concerned get mail in its name when one has ended. log gets those that
+// no mail can reach.
+func Leases(w *app.World, office *mail.Service, from *identity.Speaker, log func(string)) *reservation.Reservations {
+	d := w.Leases()
+	d.Tell = func(ctx context.Context, e reservation.Ending) error { return TellEnded(ctx, office, from, e, log) }
+	return d
+}
+
+// SweepLeases removes the reservations that have ended, and sends mail about them, in the name of an agent; not while that agent waits for
+// its user after a halt.
+func SweepLeases(ctx context.Context, office *mail.Service, d *reservation.Reservations, from address.Instance) error {
+	on, err := office.Engaged(ctx, from)
+	if err == nil && on {
+		_, err = d.Sweep(ctx, time.Now())
+	}
+	return err
+}
+
+// HeldPaths adds to paths those that an agent has reserved.
+func HeldPaths(ctx context.Context, d *reservation.Reservations, holder address.Instance, paths []string) ([]string, error) {
+	all, err := d.Standing(ctx, time.Now())
+	for _, l := range all {
+		if l.Is(holder) && !slices.Contains(paths, l.Path) {
+			paths = append(paths, l.Path)
+		}
+	}
+	return paths, err
+}
+
+// LeasePaths are paths as they were given in a folder, each as the one path that it has, and once.
+func LeasePaths(here string, given []string) []string {
+	var all []string
+	for _, p := range given {
+		if p = truepath.Below(here, p); !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
 
 // LeaseTie is the session with which a lease of an agent ends: the one that is asked for, else the live one with the latest heartbeat,
 // one that a server keeps before one that stands in. Nil: there is none, and the lease ends at its time.

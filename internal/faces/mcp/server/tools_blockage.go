@@ -7,8 +7,6 @@ import (
 	"fmt"
 
 	"tutti/internal/app/full"
-	"tutti/internal/bus/identity"
-	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
@@ -51,18 +49,7 @@ func blockageRaise(ctx context.Context, c *call) (any, error) {
 	for _, i := range on {
 		b.On = append(b.On, address.Instance(i))
 	}
-	if c.raw("scope") == nil {
-		_, scopes, err := c.Registry.Effective(ctx, b.Instance)
-		switch {
-		case err != nil && !errors.Is(err, registry.ErrNotRegistered):
-			return nil, err
-		case len(scopes) > 0:
-			b.Scope = scopes[0]
-		default:
-			b.Scope = identity.DefaultScope
-		}
-	}
-	made, replaced, err := blocker.New(c.Store).Raise(ctx, b, now())
+	made, replaced, err := full.RaiseBlocker(ctx, c.World, b, c.raw("scope") != nil)
 	if err != nil {
 		return nil, c.refuse("", "%s", err)
 	}

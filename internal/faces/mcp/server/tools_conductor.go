@@ -7,14 +7,11 @@ import (
 	"time"
 
 	"tutti/internal/app/full"
-	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
-	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/conductor"
-	"tutti/internal/sessions/tracker"
 )
 
 // where is the workspace that the call names, else the one of this server.
@@ -134,19 +131,8 @@ func (c *call) advice(ctx context.Context) (*conductor.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := full.Conductor(c.World).Resolve(ctx, where, time.Now())
-	if err != nil {
-		return nil, err
-	}
-	id := where.ID
-	if id == "" {
-		id = r.Workspace
-	}
-	var act *conductor.Activity
-	if raw, err := (tracker.Program{}).Activity(ctx, id, conductor.IdleText(idle)); err == nil {
-		act, _ = conductor.ParseActivity(raw) // an answer that is none is as good as no program
-	}
-	return conductor.Advise(id, r, act), ctx.Err()
+	check, _, err := full.Advice(ctx, c.World, where, idle) // without a tracker the advice is given all the same
+	return check, err
 }
 
 func conductorCheck(ctx context.Context, c *call) (any, error) {
@@ -190,10 +176,7 @@ func conductorLaunch(ctx context.Context, c *call) (any, error) {
 		}
 		l.From = who.Instance
 	}
-	l.Deliver = func(ctx context.Context, to address.Instance, raw []byte) error {
-		_, err := c.office.Send(ctx, mail.Draft{From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true})
-		return err
-	}
+	l.Deliver = full.LaunchMail(c.office, &l)
 	o, err := full.Conductor(c.World).Launch(ctx, l, time.Now())
 	if errors.Is(err, conductor.ErrNoSender) {
 		return nil, c.missing("instance")

@@ -7,13 +7,11 @@ import (
 	"time"
 
 	"tutti/internal/app/full"
-	"tutti/internal/bus/identity"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/reservation"
 	"tutti/internal/halt"
-	"tutti/internal/platform/truepath"
 )
 
 // The rows of the tools about who works on which file.
@@ -57,14 +55,7 @@ func (c *call) paths() ([]string, error) {
 	if raw != nil && !ok || len(given) > most || slices.Contains(given, "") {
 		return nil, c.refuse(`"paths":["src/a.go"]`, "'paths' is not a list of at most %d paths", most)
 	}
-	here := c.facts.Place().Path
-	var all []string
-	for _, p := range given {
-		if p = truepath.Below(here, p); !slices.Contains(all, p) {
-			all = append(all, p)
-		}
-	}
-	return all, nil
+	return full.LeasePaths(c.facts.Place().Path, given), nil
 }
 
 func leaseTake(ctx context.Context, c *call) (any, error) {
@@ -98,7 +89,7 @@ func leaseTake(ctx context.Context, c *call) (any, error) {
 	}
 	c.sweepLeases(ctx, c.bus)
 	w.Spots = full.LeaseSpots(paths)
-	desk := c.leaseDesk(c.bus, own)
+	desk := full.Leases(c.World, c.office, own, c.log)
 	all, err := desk.Take(ctx, w, time.Now())
 	if held, ok := errors.AsType[*reservation.HeldError](err); ok {
 		return nil, c.refuse("ask its holder with tutti_send, or work on something else: you get mail when it has ended", "%s", held)
@@ -116,15 +107,6 @@ func leaseTake(ctx context.Context, c *call) (any, error) {
 		warning = name(l.Holder) + " has reserved the same in another worktree: " + word(l.Path) + "; agree on who changes it"
 	}
 	return c.leases(all, warning)
-}
-
-// leaseDesk keeps reservations, and reports the ended ones in an agent's name.
-func (v *server) leaseDesk(b *bus, own *identity.Speaker) *reservation.Reservations {
-	d := b.Leases()
-	d.Tell = func(ctx context.Context, e reservation.Ending) error {
-		return full.TellEnded(ctx, b.office, own, e, v.log)
-	}
-	return d
 }
 
 // leases answers with leases, as many as one answer takes.
@@ -168,16 +150,10 @@ func leaseRelease(ctx context.Context, c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := c.leaseDesk(c.bus, own)
+	d := full.Leases(c.World, c.office, own, c.log)
 	if all, _ := canonjson.Bool(c.raw("all")); all {
-		every, err := d.Standing(ctx, time.Now())
-		if err != nil {
+		if paths, err = full.HeldPaths(ctx, d, own.Instance, paths); err != nil {
 			return nil, err
-		}
-		for _, l := range every {
-			if l.Is(own.Instance) && !slices.Contains(paths, l.Path) {
-				paths = append(paths, l.Path)
-			}
 		}
 	} else if len(paths) == 0 {
 		return nil, c.missing("paths")
@@ -232,10 +208,7 @@ func (v *server) sweepLeases(ctx context.Context, b *bus) {
 	if err != nil {
 		return // another process will
 	}
-	if on, err := b.office.Engaged(ctx, own.Instance); err != nil || !on {
-		return
-	}
-	if _, err := v.leaseDesk(b, own).Sweep(ctx, time.Now()); err != nil && ctx.Err() == nil {
+	if err := full.SweepLeases(ctx, b.office, full.Leases(b.World, b.office, own, v.log), own.Instance); err != nil && ctx.Err() == nil {
 		v.log("leases that have ended: " + err.Error())
 	}
 }

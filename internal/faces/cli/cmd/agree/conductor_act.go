@@ -10,14 +10,11 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/app/full"
-	"tutti/internal/bus/identity"
 	"tutti/internal/bus/keyring"
-	"tutti/internal/bus/mail"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/conductor"
-	"tutti/internal/sessions/tracker"
 )
 
 type claimOptions struct {
@@ -116,33 +113,11 @@ func advice(ctx context.Context, c *kit.Call, w *app.World, opt *checkOptions) (
 	if err != nil {
 		return nil, err
 	}
-	r := &conductor.Resolution{Workspace: string(where.Derived)}
-	if w != nil {
-		if r, err = full.Conductor(w).Resolve(ctx, where, time.Now()); err != nil {
-			return nil, err
-		}
+	check, silent, err := full.Advice(ctx, w, where, idle)
+	if silent != nil && (c.Verbose || !c.JSON && check.Conductor == "") { // otherwise the advice is the same
+		c.Remark("%s", kit.Clean(silent.Error()))
 	}
-	id := where.ID
-	if id == "" {
-		id = r.Workspace
-	}
-	act, err := activity(ctx, id, idle)
-	if err != nil && (c.Verbose || !c.JSON && r.Conductor == "") { // otherwise the advice is the same
-		c.Remark("%s", kit.Clean(err.Error()))
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return conductor.Advise(id, r, act), nil
-}
-
-// activity returns the open work of a workspace, nil if it is unknown.
-func activity(ctx context.Context, id string, idle float64) (*conductor.Activity, error) {
-	raw, err := tracker.Program{}.Activity(ctx, id, conductor.IdleText(idle))
-	if err != nil {
-		return nil, err
-	}
-	return conductor.ParseActivity(raw)
+	return check, err
 }
 
 func runConductorCheck(ctx context.Context, c *kit.Call, opt *checkOptions) error {
@@ -211,12 +186,7 @@ func runConductorLaunch(ctx context.Context, c *kit.Call, opt *launchOptions) er
 	if err != nil {
 		return err
 	}
-	l.Deliver = func(ctx context.Context, to address.Instance, raw []byte) error {
-		_, err := office.Send(ctx, mail.Draft{
-			From: &identity.Speaker{Instance: l.From}, To: to, Raw: raw, Exact: true, Deposit: true, Unsigned: true,
-		})
-		return err
-	}
+	l.Deliver = full.LaunchMail(office, &l)
 	o, err := full.Conductor(w).Launch(ctx, l, time.Now())
 	switch {
 	case errors.Is(err, conductor.ErrNoSender):

@@ -16,7 +16,6 @@ import (
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/reservation"
-	"tutti/internal/platform/truepath"
 )
 
 // A leaseWork is what verbs need that change file reservations.
@@ -32,7 +31,7 @@ func leases(ctx context.Context, c *kit.Call, instance string) (*leaseWork, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &leaseWork{World: w, Reservations: w.Leases()}
+	d := &leaseWork{World: w}
 	if d.office, err = w.MailService(); err == nil {
 		d.who, err = holder(ctx, c, w, instance)
 	}
@@ -40,9 +39,7 @@ func leases(ctx context.Context, c *kit.Call, instance string) (*leaseWork, erro
 		w.Close()
 		return nil, err
 	}
-	d.Tell = func(ctx context.Context, e reservation.Ending) error {
-		return full.TellEnded(ctx, d.office, d.who, e, func(line string) { c.Warn("%s", kit.Clean(line)) })
-	}
+	d.Reservations = full.Leases(w, d.office, d.who, func(line string) { c.Warn("%s", kit.Clean(line)) })
 	return d, nil
 }
 
@@ -59,29 +56,8 @@ func holder(ctx context.Context, c *kit.Call, w *app.World, instance string) (*i
 	return &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: identity.DefaultScope}, nil
 }
 
-// sweep removes reservations that have ended, and sends mail about them. It acts for an agent, so it does nothing while that agent waits
-// for its user after a halt.
-func (d *leaseWork) sweep(ctx context.Context, c *kit.Call) {
-	on, err := d.office.Engaged(ctx, d.who.Instance)
-	if err == nil && on {
-		_, err = d.Sweep(ctx, time.Now())
-	}
-	if err != nil {
-		c.Warn("leases that have ended stay: %s", kit.Clean(err.Error()))
-	}
-}
-
 // files returns the paths of the arguments, each with its links resolved.
-func files(c *kit.Call) []string {
-	here := c.App.Workplace().Path
-	var all []string
-	for _, a := range c.Args {
-		if p := truepath.Below(here, a); !slices.Contains(all, p) {
-			all = append(all, p)
-		}
-	}
-	return all
-}
+func files(c *kit.Call) []string { return full.LeasePaths(c.App.Workplace().Path, c.Args) }
 
 type leaseTakeOptions struct {
 	For            time.Duration
@@ -94,7 +70,9 @@ func runLeaseTake(ctx context.Context, c *kit.Call, opt *leaseTakeOptions) error
 		return err
 	}
 	defer d.World.Close()
-	d.sweep(ctx, c)
+	if err := full.SweepLeases(ctx, d.office, d.Reservations, d.who.Instance); err != nil {
+		c.Warn("leases that have ended stay: %s", kit.Clean(err.Error()))
+	}
 	tie, err := full.LeaseTie(ctx, d.World, d.who.Instance, "")
 	if err != nil {
 		return err
@@ -203,14 +181,8 @@ func runLeaseRelease(ctx context.Context, c *kit.Call, opt *leaseReleaseOptions)
 	defer d.World.Close()
 	paths := files(c)
 	if opt.All {
-		all, err := d.Standing(ctx, time.Now())
-		if err != nil {
+		if paths, err = full.HeldPaths(ctx, d.Reservations, d.who.Instance, paths); err != nil {
 			return err
-		}
-		for _, l := range all {
-			if l.Is(d.who.Instance) && !slices.Contains(paths, l.Path) {
-				paths = append(paths, l.Path)
-			}
 		}
 	}
 	var gone []string

@@ -11,7 +11,6 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/app/full"
 	"tutti/internal/bus/envelope"
-	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -46,12 +45,7 @@ func RunBlockageRaise(ctx context.Context, c *kit.Call, opt *blockageRaiseOption
 		}
 		call.On = append(call.On, who)
 	}
-	if !c.IsSet(&opt.Scope) {
-		if call.Scope, err = firstScope(ctx, w.Registry, call.Instance); err != nil {
-			return err
-		}
-	}
-	made, replaced, err := blocker.New(w.Store).Raise(ctx, call, time.Now())
+	made, replaced, err := full.RaiseBlocker(ctx, w, call, c.IsSet(&opt.Scope))
 	switch {
 	case err != nil && c.Under == kit.H2A: // that program knows no other status
 		return kit.Refuse(kit.HintOf(err), "%s", kit.Clean(err.Error()))
@@ -87,18 +81,6 @@ func tellBlocker(ctx context.Context, w *app.World, b *blocker.Blockage) error {
 		return err
 	}
 	return full.TellBlocker(ctx, office, from, b)
-}
-
-// firstScope returns the scope of a blocker that names none: the first one of the agent.
-func firstScope(ctx context.Context, r *registry.Registry, i address.Instance) (string, error) {
-	_, scopes, err := r.Effective(ctx, i)
-	if err != nil && !errors.Is(err, registry.ErrNotRegistered) {
-		return "", err
-	}
-	if len(scopes) > 0 {
-		return scopes[0], nil
-	}
-	return identity.DefaultScope, nil
 }
 
 // instanceArg returns the argument that names an agent, "" if the caller did not need to name one.
