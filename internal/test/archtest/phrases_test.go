@@ -17,8 +17,8 @@ import (
 // A phrase is a pattern that must not occur, and one for the matches that are fine.
 type phrase struct{ bad, unless *regexp.Regexp }
 
-// laterComments are the groups whose comments do not pass yet. Remove a group once its comments are rewritten.
-var laterComments = []string{"faces"}
+// laterComments are the packages whose comments do not pass yet. Remove a package once its comments are rewritten.
+var laterComments = []string{"cli/cmd/remote", "cli/cmd/setup", "cli/cmd/status", "cli/cmd/stop", "cli/fast", "daemon"}
 
 // TestPhrases reads testdata/phrases.txt: no text for users and no comment outside tests contains one of these phrases. A text is a
 // string literal with a blank in it; others are names.
@@ -32,7 +32,7 @@ func TestPhrases(t *testing.T) {
 		}
 		comments := true
 		for _, later := range laterComments {
-			comments = comments && group != later
+			comments = comments && path != "tutti/internal/faces/"+later
 		}
 		for _, file := range p.GoFiles {
 			data, err := os.ReadFile(filepath.Join(p.Dir, file))
