@@ -10,7 +10,6 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -68,6 +67,31 @@ func runDrive(ctx context.Context, c *kit.Call, opt *driveOptions) error {
 	return &kit.Fault{Code: kit.ExitState, Err: done.Err, Next: kit.HintOf(done.Err)}
 }
 
+// A driven is an instruction that was signed.
+type driven struct {
+	OK     bool             `json:"ok"`
+	From   address.Instance `json:"from"`            // the agent that gives it
+	To     address.Instance `json:"to"`              // the agent that it is for
+	Driver string           `json:"driver"`          // the way that it took
+	Driven bool             `json:"driven"`          // it got there
+	Line   string           `json:"instructionLine"` // as it is typed
+}
+
+// An ignoredText is a text that is not an instruction.
+type ignoredText struct {
+	OK      bool   `json:"ok"`
+	Ignored bool   `json:"ignored"` // true
+	Reason  string `json:"reason"`  // "non-drive"
+}
+
+// An instruction is one that was let through.
+type instruction struct {
+	OK   bool             `json:"ok"`
+	From address.Instance `json:"from"`        // the agent that gave it
+	To   address.Instance `json:"to"`          // the agent that it is for
+	Text string           `json:"instruction"` // the task
+}
+
 func showDriven(c *kit.Call, o *Order, done *Driven) {
 	if !c.JSON {
 		if done.Err == nil {
@@ -77,14 +101,7 @@ func showDriven(c *kit.Call, o *Order, done *Driven) {
 		}
 		return
 	}
-	var j canonjson.Object
-	j.Bool("ok", true)
-	j.Str("from", string(o.From))
-	j.Str("to", string(o.To))
-	j.Str("driver", cmp.Or(done.Way, o.Way))
-	j.Bool("driven", done.Err == nil)
-	j.Str("instructionLine", done.Line)
-	c.Emit(j.Bytes())
+	c.Result(driven{true, o.From, o.To, cmp.Or(done.Way, o.Way), done.Err == nil, done.Line})
 }
 
 // driveText is a reason for people; programs look for the word. unknown is who of both is not registered, where that is the reason.
@@ -162,11 +179,7 @@ func ignored(c *kit.Call, hook bool) {
 	if hook || !c.JSON {
 		return
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Bool("ignored", true)
-	o.Str("reason", "non-drive")
-	c.Emit(o.Bytes())
+	c.Result(ignoredText{true, true, "non-drive"})
 }
 
 // received lets a line through, or not. While the halt switch is on no instruction is.
@@ -197,12 +210,7 @@ func received(ctx context.Context, c *kit.Call, line string, to address.Instance
 		c.Line("from " + kit.Name(address.Instance(i.From)) + ": " + kit.Clean(i.Text))
 		return nil
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("from", string(i.From))
-	o.Str("to", string(i.To))
-	o.Str("instruction", i.Text)
-	c.Emit(o.Bytes())
+	c.Result(instruction{true, address.Instance(i.From), address.Instance(i.To), i.Text})
 	return nil
 }
 

@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -17,12 +18,33 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/remote"
 	"tutti/internal/store"
 )
+
+// A listening is the first line of an endpoint.
+type listening struct {
+	Event string `json:"event"` // "listening"
+	URL   string `json:"url"`   // what a sender names
+}
+
+// A peerRow is an agent that an endpoint leads to.
+type peerRow struct {
+	Instance address.Instance `json:"instance"`
+	Name     string           `json:"name,omitempty"`
+	URL      string           `json:"url"` // of the endpoint
+}
+
+// A reply is what an endpoint answered.
+type reply struct {
+	Status int             `json:"status"`          // of HTTP; 0 if no answer came
+	Body   json.RawMessage `json:"body,omitempty"`  // of the answer, if it is JSON
+	Error  string          `json:"error,omitempty"` // why no answer came
+}
 
 type serveOptions struct {
 	Host, Path, TLSCert, TLSKey string
@@ -52,10 +74,7 @@ func endpoint(c *kit.Call, opt *serveOptions, port int, path string) (Endpoint, 
 	}
 	e.Ready = func(url string) {
 		if c.JSON && c.Under == kit.Tutti {
-			var o canonjson.Object
-			o.Str("event", "listening")
-			o.Str("url", url)
-			c.EmitLine(o.Bytes())
+			c.ResultLine(listening{"listening", url})
 		} else {
 			who := c.Prefix() // under h2a with the verb
 			if c.Under == kit.Tutti {
@@ -201,28 +220,22 @@ func runRemotePeers(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	defer w.Close()
-	var all kit.List
-	var rows [][]string
+	var all []peerRow
 	err = remotePeers(ctx, c, w, func(r *registry.Registration, url string) {
-		var o canonjson.Object
-		o.Str("instance", string(r.Instance))
-		o.Opt("name", r.Name)
-		o.Str("url", url)
-		all.Raw(o.Bytes())
-		rows = append(rows, []string{string(r.Instance), r.Name, url})
+		all = append(all, peerRow{r.Instance, r.Name, url})
 	})
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		c.Emit(all.Bytes())
+		c.Result(render.List(all))
 		return nil
 	}
-	if len(rows) == 0 {
+	if len(all) == 0 {
 		c.Nothing("no agent on this bus has an endpoint")
 		return nil
 	}
-	c.Rows(rows)
+	c.Rows(render.Each(all, func(p peerRow) []string { return []string{string(p.Instance), p.Name, p.URL} }))
 	return nil
 }
 
@@ -352,10 +365,7 @@ func answered(c *kit.Call, status int, answer []byte) error {
 	}
 	reason, _ := canonjson.String(word)
 	if c.JSON {
-		var o canonjson.Object
-		o.Int("status", int64(status))
-		o.Raw("body", answer)
-		c.Emit(o.Bytes())
+		c.Result(reply{Status: status, Body: answer})
 	} else if status/100 == 2 {
 		to, _ := canonjson.Get(answer, "deliveredTo")
 		name, _ := canonjson.String(to)

@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/registry"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -127,13 +126,11 @@ func (m *mirroring) run(ctx context.Context, every time.Duration) error {
 // say prints what became of a push, in one line.
 func (m *mirroring) say(status int, answer []byte, err error) {
 	if m.c.JSON {
-		var o canonjson.Object
-		o.Int("status", int64(status))
-		o.Raw("body", answer)
+		r := reply{Status: status, Body: answer}
 		if err != nil {
-			o.Str("error", err.Error())
+			r.Error = err.Error()
 		}
-		m.c.EmitLine(o.Bytes())
+		m.c.ResultLine(r)
 		return
 	}
 	at := time.Now().Format(time.TimeOnly)

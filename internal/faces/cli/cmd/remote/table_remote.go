@@ -1,6 +1,9 @@
 package remote
 
 import (
+	"encoding/json"
+
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -32,7 +35,8 @@ func servePath(usual string) kit.Flag {
 var Verbs = []kit.Verb{
 	{
 		Name: "remote serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runRemoteServe),
-		Short: "take in signed messages from other machines, by HTTP",
+		Result: listening{},
+		Short:  "take in signed messages from other machines, by HTTP",
 		Flags: []kit.Flag{
 			servePort("8787"), serveHost, servePath("/h2a/envelopes"), serveOpen, serveCert, serveKey, serveRate, serveFull,
 			{Name: "recipients", Kind: kit.Text, Value: "who", Default: "known", Choices: []string{"registered", "known", "any"}, Help: "whose mailboxes are open: agents registered here, also mailboxes that are there, or any address"},
@@ -54,8 +58,9 @@ $ tutti remote serve --host 0.0.0.0 --exposed --tls-cert c.pem --tls-key k`,
 	},
 	{
 		Name: "remote send", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runRemoteSend),
-		Short: "send a signed message to an endpoint on another machine",
-		Args:  "<text>|<json>|@<file>|-",
+		Result: reply{},
+		Short:  "send a signed message to an endpoint on another machine",
+		Args:   "<text>|<json>|@<file>|-",
 		Flags: []kit.Flag{
 			remoteURL, remoteWho, remoteKey, remoteCA,
 			{Name: "to", Kind: kit.Text, Value: "id", Under: kit.Tutti, Offer: kit.Agents, Help: "whom a text is for; without it a whole envelope is given"},
@@ -73,6 +78,7 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 	},
 	{
 		Name: "remote peers", Under: kit.Tutti, Group: kit.GroupRemote, Halt: kit.Reads, Bus: true, Run: runRemotePeers,
+		Result:   []peerRow{},
 		Short:    "list agents that are reached at a URL",
 		Does:     "Lists the agents whose registration names an endpoint of the kind remote, with its URL. With --json: an array of {instance, name, url}.",
 		Examples: "$ tutti remote peers",
@@ -80,7 +86,8 @@ $ tutti remote send @e.json --url http://127.0.0.1:8787/h2a/envelopes`,
 	},
 	{
 		Name: "remote card", Under: kit.Tutti, Group: kit.GroupRemote, Halt: kit.Reads, Bus: true, Opts: kit.WithFlags(runRemoteCard),
-		Short: "print what another machine has to know of your agent",
+		Result: json.RawMessage{},
+		Short:  "print what another machine has to know of your agent",
 		Flags: []kit.Flag{
 			{Name: "url", Kind: kit.Text, Value: "url", Help: "where that machine reaches your remote serve; must be given"},
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "the agent"},
@@ -94,7 +101,8 @@ and its messages are taken there.`,
 	},
 	{
 		Name: "remote mirror", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, Opts: kit.WithFlags(runMirror),
-		Short: "show an agent of this bus on another one",
+		Result: reply{},
+		Short:  "show an agent of this bus on another one",
 		Flags: []kit.Flag{
 			remoteURL, remoteWho, remoteKey, remoteCA,
 			{Name: "interval-ms", Kind: kit.Count, Value: "ms", Help: "go on, with so long between two pushes: at least 5000; 20000 keeps it shown"},
@@ -111,7 +119,8 @@ $ tutti remote mirror --url http://127.0.0.1:8788/h2a/mirror`,
 	},
 	{
 		Name: "remote mirror-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runMirrorServe),
-		Short: "show agents of other buses here",
+		Result: listening{},
+		Short:  "show agents of other buses here",
 		Flags: []kit.Flag{
 			servePort("8788"), serveHost, servePath("/h2a/mirror"), serveOpen, serveCert, serveKey, serveRate,
 			serveKnown,
@@ -138,8 +147,9 @@ var (
 var DriveVerbs = []kit.Verb{
 	{
 		Name: "drive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Acts, Waits: true, Bus: true, MaxArgs: 2, Offer: kit.Agents, Opts: kit.WithFlags(runDrive),
-		Short: "give an agent a signed instruction, where it works",
-		Args:  "<agent> <instruction>",
+		Result: driven{},
+		Short:  "give an agent a signed instruction, where it works",
+		Args:   "<agent> <instruction>",
 		Flags: []kit.Flag{
 			{Name: "from", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent that gives it"},
 			{Name: "to", Kind: kit.Text, Value: "id", Under: kit.H2A, Help: "the agent that it is for; must be given"},
@@ -166,7 +176,8 @@ $ tutti drive codex:web:3f2a9c01b7de 'go on' --driver local-tmux`,
 	},
 	{
 		Name: "drive receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Asks, Bus: true, Opts: kit.WithFlags(runDriveReceive),
-		Short: "let an instruction through to an agent, or not, for its hooks",
+		Result: render.OneOf{instruction{}, ignoredText{}},
+		Short:  "let an instruction through to an agent, or not, for its hooks",
 		Flags: []kit.Flag{
 			driveTo,
 			{Name: "line", Kind: kit.Text, Value: "text", Help: "the text that the agent was shown"},
@@ -184,7 +195,8 @@ $ h2a drive receive --to codex:web:3f2a9c01b7de --stdin --ignore-non-drive`,
 	},
 	{
 		Name: "drive serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runDriveServe),
-		Short: "take instructions for an agent by HTTP",
+		Result: listening{},
+		Short:  "take instructions for an agent by HTTP",
 		Flags: []kit.Flag{
 			driveTo,
 			{Name: "inject-command", Kind: kit.Text, Value: "command", Help: "what brings an instruction to the agent; must be given"},

@@ -98,6 +98,7 @@ $ tutti job submit @task.md --total 2h --artifacts report.md`,
 	},
 	{
 		Name: "job status", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Jobs, Opts: onJobs(runJobStatus),
+		Result:   json.RawMessage{},
 		Short:    "same as job show, for older scripts",
 		Args:     "[<job>]",
 		Flags:    []kit.Flag{{Name: "job", Kind: kit.Text, Value: "id", Offer: kit.Jobs, Help: "which one"}, workspaceFlag},

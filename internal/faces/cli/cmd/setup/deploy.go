@@ -12,6 +12,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
 )
@@ -134,6 +135,24 @@ func version(s string) (v [3]uint64, ok bool) {
 	return v, true
 }
 
+// An upgraded is whether there is a later release, and how one gets it.
+type upgraded struct {
+	OK       bool    `json:"ok"`
+	Current  string  `json:"current"`  // the version of this program
+	Latest   *string `json:"latest"`   // the version that the source announces
+	Upgraded bool    `json:"upgraded"` // false: nothing is replaced
+	Reason   string  `json:"reason"`   // what to do, or why nothing is to be done
+}
+
+// An upgradeCheck is whether there is a later release, with --check.
+type upgradeCheck struct {
+	Current   string `json:"current"`          // the version of this program
+	Latest    string `json:"latest,omitempty"` // the version that the source announces
+	Available bool   `json:"upgradeAvailable"`
+	FromCache bool   `json:"fromCache"` // false: the source is asked each time
+	Reason    string `json:"reason"`    // what to do, or why nothing is to be done
+}
+
 type upgradeOptions struct {
 	Source string
 	Check  bool
@@ -159,25 +178,11 @@ func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
 		reason = "nothing newer"
 	}
 	if c.JSON {
-		var o canonjson.Object
-		if !opt.Check {
-			o.Bool("ok", true)
-		}
-		o.Str("current", kit.Version)
-		switch {
-		case found != "":
-			o.Str("latest", found)
-		case !opt.Check: // where existing programs have it in any case
-			o.Null("latest")
-		}
 		if opt.Check {
-			o.Bool("upgradeAvailable", newer)
-			o.Bool("fromCache", false)
+			c.Result(upgradeCheck{Current: kit.Version, Latest: found, Available: newer, Reason: reason})
 		} else {
-			o.Bool("upgraded", false)
+			c.Result(upgraded{OK: true, Current: kit.Version, Latest: render.OrNull(found), Reason: reason})
 		}
-		o.Str("reason", reason)
-		c.Emit(o.Bytes())
 		return nil
 	}
 	rows := [][]string{{"current", kit.Version}}

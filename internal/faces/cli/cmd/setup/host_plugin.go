@@ -7,13 +7,47 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
 type hostPluginOptions struct {
 	Host, Instance, Status, Write, Scaffold string
 	Force                                   bool
+}
+
+// A plugin is the hooks of an agent, as commands.
+type plugin struct {
+	Host      string `json:"host"`
+	Mechanism string `json:"mechanism"` // how the agent CLI runs them
+	Push      bool   `json:"push"`      // the agent CLI shows an instruction by itself
+	Hint      string `json:"hint"`
+	Record    string `json:"record"`  // records the agent when a turn is over
+	Receive   string `json:"receive"` // lets an instruction through
+	Poll      string `json:"poll"`    // looks for mail
+}
+
+// A writtenPlugin is a file of hooks that was written.
+type writtenPlugin struct {
+	OK        bool   `json:"ok"`
+	Host      string `json:"host"`
+	Written   string `json:"written"`              // the file
+	Mechanism string `json:"mechanism"`            // how the agent CLI runs them
+	Hook      string `json:"hook"`                 // the events of the hooks
+	Note      string `json:"pluginHint,omitempty"` // what Codex still needs
+}
+
+// A scaffolded is a plug-in for Codex that was written.
+type scaffolded struct {
+	OK          bool     `json:"ok"`
+	Host        string   `json:"host"`
+	Scaffolded  string   `json:"scaffolded"`  // the folder
+	Marketplace string   `json:"marketplace"` // the file that lists it
+	Manifest    string   `json:"manifest"`    // the file that describes it
+	Hooks       string   `json:"hooks"`       // the file of its hooks
+	Mechanism   string   `json:"mechanism"`   // how the agent CLI runs them
+	Hook        string   `json:"hook"`        // the events of the hooks
+	Trust       []string `json:"trust"`       // what to do next
 }
 
 // runHostPlugin prints the hooks by which the older programs follow an agent, or puts them into a file.
@@ -43,15 +77,7 @@ func runHostPlugin(_ context.Context, c *kit.Call, opt *hostPluginOptions) error
 		c.Remark("%s", p.Hint())
 		return nil
 	}
-	var o canonjson.Object
-	o.Str("host", d.Name)
-	o.Str("mechanism", p.Mechanism)
-	o.Bool("push", p.Push)
-	o.Str("hint", p.Hint())
-	o.Str("record", p.Record)
-	o.Str("receive", p.Receive)
-	o.Str("poll", p.Poll)
-	c.Emit(o.Bytes())
+	c.Result(plugin{d.Name, p.Mechanism, p.Push, p.Hint(), p.Record, p.Receive, p.Poll})
 	return nil
 }
 
@@ -88,16 +114,11 @@ func writePlugin(c *kit.Call, opt *hostPluginOptions, p *setup.Plugin) error {
 		c.Line(p.Driver.Title + ": " + setup.PluginHook + " in " + kit.Clean(c.App.Shown(path)))
 		return nil
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("host", p.Driver.Name)
-	o.Str("written", opt.Write)
-	o.Str("mechanism", p.Mechanism)
-	o.Str("hook", setup.PluginHook)
+	w := writtenPlugin{OK: true, Host: p.Driver.Name, Written: opt.Write, Mechanism: p.Mechanism, Hook: setup.PluginHook}
 	if p.Driver.Name == "codex" {
-		o.Str("pluginHint", p.Driver.Hooks.Note)
+		w.Note = p.Driver.Hooks.Note
 	}
-	c.Emit(o.Bytes())
+	c.Result(w)
 	return nil
 }
 
@@ -125,16 +146,6 @@ func scaffoldPlugin(c *kit.Call, opt *hostPluginOptions, p *setup.Plugin) error 
 		c.Facts(rows)
 		return nil
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("host", p.Driver.Name)
-	o.Str("scaffolded", dir)
-	o.Str("marketplace", s.Marketplace)
-	o.Str("manifest", s.Manifest)
-	o.Str("hooks", s.Hooks)
-	o.Str("mechanism", p.Mechanism)
-	o.Str("hook", setup.PluginHook)
-	o.Strs("trust", s.Trust(dir))
-	c.Emit(o.Bytes())
+	c.Result(scaffolded{true, p.Driver.Name, dir, s.Marketplace, s.Manifest, s.Hooks, p.Mechanism, setup.PluginHook, render.List(s.Trust(dir))})
 	return nil
 }

@@ -28,6 +28,14 @@ type step struct {
 	page []byte // of a manual page: what is written; nil for a program
 }
 
+// An installed is what was done, or would be.
+type installed struct {
+	OK     bool   `json:"ok"`
+	DryRun bool   `json:"dryRun"` // nothing was done
+	Steps  []step `json:"steps"`  // a file each
+	InPath bool   `json:"inPath"` // the folder is in PATH
+}
+
 type installOptions struct {
 	Dir                                   string
 	Link, Force, DryRun, NoMan, Uninstall bool

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
@@ -45,12 +44,7 @@ func showSteps(c *kit.Call, opt *installOptions, dir string, steps []step) {
 		}
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Bool("dryRun", opt.DryRun)
-		o.Raw("steps", render.JSON(append([]step{}, steps...)))
-		o.Bool("inPath", inPath(dir))
-		c.Emit(o.Bytes())
+		c.Result(installed{true, opt.DryRun, render.List(steps), inPath(dir)})
 		return
 	}
 	rows = append(rows, counted...)

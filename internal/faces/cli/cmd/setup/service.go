@@ -29,14 +29,14 @@ func service(c *kit.Call) full.Service {
 
 // runMCPTools lists the tools of the MCP server: the names as JSON, or a table for people.
 func runMCPTools(_ context.Context, c *kit.Call) error {
-	var names kit.List
+	var names []string
 	var table [][]string
 	for _, t := range server.Tools() {
-		names.Str(t.Name)
+		names = append(names, t.Name)
 		table = append(table, []string{t.Name, fast.FirstWords(t.Does)})
 	}
 	if c.JSON {
-		c.Emit(names.Bytes())
+		c.Result(names)
 	} else {
 		c.Facts(table)
 	}

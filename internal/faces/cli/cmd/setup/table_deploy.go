@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -42,7 +43,8 @@ var DeployVerbs = []kit.Verb{
 	},
 	{
 		Name: "upgrade", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runUpgrade),
-		Short: "check for a later release",
+		Result: render.OneOf{upgraded{}, upgradeCheck{}},
+		Short:  "check for a later release",
 		Flags: []kit.Flag{
 			{Name: "check", Kind: kit.Switch, Help: "answer in the form of the older program's check"},
 			{Name: "source", Kind: kit.Text, Value: "file|url", Default: "that of TUTTI_RELEASES", Offer: kit.Files, Under: kit.Tutti, Help: "where releases are announced: a version, or JSON that has one"},

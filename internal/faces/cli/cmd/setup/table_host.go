@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -67,7 +68,8 @@ $ tutti host status --host codex --json`,
 	},
 	{
 		Name: "host plugin", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runHostPlugin),
-		Short: "print the hooks of the older programs",
+		Result: render.OneOf{plugin{}, writtenPlugin{}, scaffolded{}},
+		Short:  "print the hooks of the older programs",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Choices: kit.HostNames, Help: "which program"},
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.OwnAgents, Help: "the agent"},

@@ -37,6 +37,7 @@ $ h2a mcp-serve --root ~/h2a-workspace/.h2a`,
 	},
 	{
 		Name: "mcp-tools", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Indifferent, Run: runMCPTools,
+		Result:   []string{},
 		Short:    "list the tools that mcp-serve offers",
 		Does:     "Lists the tools of the MCP server in the order in which it offers them.",
 		Examples: "$ tutti mcp-tools",

@@ -39,7 +39,8 @@ $ tutti doctor --end --yes`,
 var ProgramVerbs = []kit.Verb{
 	{
 		Name: "install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Anyway: true, Opts: kit.WithFlags(runInstall),
-		Short: "install tutti and its other names for the shell",
+		Result: installed{},
+		Short:  "install tutti and its other names for the shell",
 		Flags: []kit.Flag{
 			{Name: "dir", Kind: kit.Text, Value: "dir", Default: "~/.local/bin", Offer: kit.Folders, Help: "the folder"},
 			{Name: "link", Kind: kit.Switch, Help: "link to the programs instead of copying them"},
