@@ -1,11 +1,9 @@
 package overview
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 func write(t *testing.T, path, text string) {
@@ -37,53 +35,5 @@ func TestBranch(t *testing.T) {
 	}
 	if got := Branch("relative"); got != "" {
 		t.Errorf("a relative folder: %q", got)
-	}
-}
-
-// TestFollow: a hint makes it look although its pace is slow, and it ends with its context.
-func TestFollow(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	hints, looks, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		Follow(ctx, Pace{Soon: time.Hour, Later: time.Hour}, hints, func(ctx context.Context) bool {
-			select {
-			case looks <- struct{}{}:
-			case <-ctx.Done():
-			}
-			return false
-		})
-	}()
-	<-looks
-	for range 3 {
-		hints <- struct{}{}
-		<-looks
-	}
-	cancel()
-	<-done
-}
-
-// TestFollowPace: many hints do not make it look more often than it may.
-func TestFollowPace(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	hints := make(chan struct{}, 1)
-	var last time.Time
-	n := 0
-	Follow(ctx, Pace{Least: 20 * time.Millisecond, Soon: time.Hour, Later: time.Hour}, hints, func(context.Context) bool {
-		if now := time.Now(); n > 0 && now.Sub(last) < 20*time.Millisecond {
-			t.Errorf("look %d came %s after the one before", n, now.Sub(last))
-		}
-		last = time.Now()
-		if n++; n == 5 {
-			cancel()
-		}
-		hints <- struct{}{}
-		return true
-	})
-	if n != 5 {
-		t.Errorf("%d looks", n)
 	}
 }

@@ -1,12 +1,10 @@
-// Package overview describes the agents of this user on this machine as one list, and says when it is time to look again.
+// Package overview describes an agent of this user as every screen shows it.
 //
 // It promises:
 //
 //   - A [Row] is the same for every face: the one screen, the live screen and the page for browsers.
 //   - What is not known is left out. Row.Doing is a guess only where Row.Guess says so, and Row.AsOf is when all of it was seen.
 //   - Facts come from records that agent CLIs and git write for themselves. Nothing is started for them.
-//   - [Follow] looks at once when something is reported, not more often than [Pace] allows, and while nothing is reported only at
-//     its slow pace.
 //
 // Who finds the agents, and what waits for the user, is decided elsewhere. Texts are those of others; who prints one makes it harmless.
 package overview

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/app"
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
@@ -97,8 +98,14 @@ const (
 
 // follow looks until the context ends.
 func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
+	ctx, stop := context.WithCancel(ctx)
 	watch := newTopWatch()
 	defer watch.close()
+	defer stop()                              // the watches of buses end with it
+	_ = t.c.Worlds(func(w *app.World) error { // the look itself names what cannot be read
+		watch.bus(ctx, w.Root.Path)
+		return nil
+	})
 	if home, err := t.c.App.Home(); err == nil {
 		watch.home(home)
 	}

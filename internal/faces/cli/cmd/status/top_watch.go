@@ -1,15 +1,18 @@
 package status
 
 import (
+	"context"
 	"path/filepath"
 	"sync"
 
+	"tutti/internal/app"
 	"tutti/internal/faces/tui"
 	"tutti/internal/platform/fswatch"
+	"tutti/internal/store"
 )
 
-// A topWatch tells that something has probably changed: the state that Claude Code writes of itself, the halt switch, or a session
-// registry. What changes elsewhere, follow finds when it looks by itself.
+// A topWatch tells that something has probably changed: a bus, the state that Claude Code writes of itself, the halt switch, or a
+// session registry. What changes elsewhere, follow finds when it looks by itself.
 type topWatch struct {
 	news  chan struct{} // one signal stands for many
 	subs  map[string]*fswatch.Sub
@@ -33,10 +36,7 @@ func (w *topWatch) folder(dir, name string) {
 	w.subs[dir] = s
 	w.relay.Go(func() {
 		for range s.C {
-			select {
-			case w.news <- struct{}{}:
-			default:
-			}
+			w.tell()
 		}
 	})
 }
@@ -45,6 +45,36 @@ func (w *topWatch) folder(dir, name string) {
 func (w *topWatch) home(home string) {
 	w.folder(filepath.Join(home, ".claude", "sessions"), "")
 	w.folder(filepath.Join(home, ".config", "cross-agent-comms"), "HALT")
+}
+
+// reports is what changes on a bus when agents write, read, ask, agree or are blocked. Heartbeats are not among it: they come all the
+// time.
+var reports = []store.Scope{{Kind: store.Inbox}, {Kind: store.Archive}, {Kind: store.Journal}, {Kind: store.Escalation}, {Kind: store.Blockage}}
+
+// bus watches a bus until ctx ends. The watch opens the bus anew: it outlives the look that found it.
+func (w *topWatch) bus(ctx context.Context, root string) {
+	on, err := app.New(app.Settings{Root: root}).World(app.Reading)
+	if err != nil {
+		return // the look itself names it
+	}
+	changes, err := on.Store.Watch(ctx, reports)
+	if err != nil {
+		on.Close()
+		return
+	}
+	w.relay.Go(func() {
+		defer on.Close()
+		for range changes {
+			w.tell()
+		}
+	})
+}
+
+func (w *topWatch) tell() {
+	select {
+	case w.news <- struct{}{}:
+	default:
+	}
 }
 
 // registries watches the registries of the sessions of a snapshot.
