@@ -145,7 +145,7 @@ var varying = []struct {
 	{"box", regexp.MustCompile(`\b(?:claude|codex)(?:__|-)[a-z]+(?:__|-)([0-9a-f]{12})\b`)},
 	{"ws", regexp.MustCompile(`(ws:[0-9a-f]{8}-[0-9a-f-]{27})`)},
 	{"id", regexp.MustCompile(`\b(?:claude|codex):[a-z]+:([0-9a-f]{12})\b`)},
-	{"key", regexp.MustCompile(`(?:fingerprint\\?":\\?"|with the key )([0-9a-f]{12})`)},
+	{"key", regexp.MustCompile(`(?:fingerprint\\?":\\?"|its key is )([0-9a-f]{12})`)},
 	{"sig", regexp.MustCompile(`value\\?":\\?"([0-9A-Za-z+/]{86}==)`)},
 	{"uuid", regexp.MustCompile(`agentUuid\\?":\\?"([0-9a-f-]+)`)},
 	{"pem", regexp.MustCompile(`-----BEGIN PUBLIC KEY-----\\+n([0-9A-Za-z+/=]+)\\+n`)},
