@@ -3,10 +3,10 @@
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
 // into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
 // not there, messages to other machines, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, agents that have stopped, and
-// matters that nobody has decided in time. Whoever adds one adds a [Part] to the list.
+// escalations that were not decided in time. To add one, add a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
-// says once; what came meanwhile is no reason for anything afterwards. No agent goes on by anything that happens here: parts that
+// says once; what came meanwhile causes nothing afterwards. No agent goes on by anything that happens here: parts that
 // act on agents ask whether their users have let them go on.
 //
 // When its bus is moved or removed it says so, lets go of it, and waits until it is back. Another bus in the same place is not
@@ -34,7 +34,7 @@ import (
 
 // A Part is one thing that goes on.
 type Part struct {
-	Name string // one word, as it stands before its lines
+	Name string // one word, as it is printed before its lines
 	// Run does it until ctx is done. When it returns an error before that it is started again after a while; when it returns nil
 	// there is nothing for it to do here.
 	Run func(ctx context.Context, s *Site) error

@@ -68,8 +68,8 @@ func drum(ctx context.Context, s *Site) error {
 	}
 }
 
-// raised tells a person that an agent was put before one: the one who is here at the desktop, and the principal of that agent by mail, if that is
-// somebody else. The mail is from whoever speaks where this program was started; where nobody does, none goes.
+// raised tells a person about a stalled agent: the user at this desktop, and the principal of that agent by mail, if that is
+// another person. The mail is from the agent or user that started this program; without one, none is sent.
 func (s *Site) raised(ctx context.Context, a *escalation.Alert) error {
 	_, _ = notify.Desktop{Env: s.Facts.Env}.Say(ctx, string(a.Instance)+" waits for you", "It has stopped, and asking it to go on did not help.")
 	by, err := s.World.Identity.Speak(ctx, s.Facts, identity.Ask{Peek: true}, time.Now())

@@ -28,7 +28,7 @@ func settlerID() address.Instance {
 	return address.Instance("tutti:up:" + hex.EncodeToString(sum[:])[:digits])
 }
 
-// escalations is the part that records of matters which nobody has decided in time what applies since, in the journals of their negotiations.
+// escalations is the part that records the fallback of each escalation that was not decided in time, in the journal of its negotiation.
 func escalations(ctx context.Context, s *Site) error {
 	s.Ready("records the default once an escalation has run out of time")
 	bus, by, ends, said := full.Agreements(s.World), settlerID(), &escalation.Ends{}, map[string]bool{}
@@ -69,7 +69,7 @@ func isHalt(err error) bool {
 	return is
 }
 
-// lapsed tells of a matter that nobody has decided in time.
+// lapsed reports an escalation that was not decided in time.
 func (s *Site) lapsed(m *escalation.Escalation) {
 	s.Tell(Event{
 		Kind: "lapsed", Text: fmt.Sprintf("no answer to %s of %s in time: %q applies", m.ID, m.Negotiation, m.Fallback),

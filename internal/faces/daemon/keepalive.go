@@ -12,7 +12,7 @@ import (
 	"tutti/internal/sessions/observe"
 )
 
-// keepEvery is the time between two looks at the panes: a session that nobody keeps counts as gone after three of them.
+// keepEvery is the time between two looks at the panes: a session without a keeper counts as gone after three of them.
 const keepEvery = presence.Expiry / 3
 
 // keepalive is the part that keeps agents in tmux present while their own program lives in their pane, on whatever tmux server of the

@@ -44,8 +44,8 @@ type mailer struct {
 	full    sync.Once // said that there are too many
 }
 
-// carryMail is the part that does it. What counts is what comes from now on, and what came within the time after which nobody is told
-// of a mailbox again: it may have come while this part was about to be started. What is older was there for all to see.
+// carryMail is the part that does it. What counts is what comes from now on, and what came within the time in which a mailbox
+// causes no second notice: it may have come while this part was about to be started. What is older was there for all to see.
 func carryMail(ctx context.Context, s *Site) error {
 	m := &mailer{Site: s, times: wake.Usual(), desktop: notify.Desktop{Env: s.Facts.Env}}
 	var err error
@@ -145,7 +145,7 @@ func (m *mailer) event(ctx context.Context, e *follow.Event) error {
 	return nil
 }
 
-// begin says what this part does, and looks at what lies there.
+// begin says what this part does, and looks at what waits already.
 func (m *mailer) begin(ctx context.Context, e *follow.Event) error {
 	all, err := m.waiting(ctx)
 	if err != nil {
@@ -155,7 +155,7 @@ func (m *mailer) begin(ctx context.Context, e *follow.Event) error {
 	now := time.Now()
 	since := now.Add(-m.times.Again)
 	if last, err := halt.Memory(); err != nil {
-		since = now // nobody knows what came before a halt
+		since = now // what came before a halt is unknown
 	} else if last.Count > 0 && last.Seen.After(since) {
 		since = last.Seen
 	}
@@ -197,7 +197,7 @@ func (m *mailer) does(polled bool) string {
 	return text
 }
 
-// came notes a message, and says so where nobody is there to read it.
+// came notes a message, and says so if no agent is live to read it.
 func (m *mailer) came(ctx context.Context, e *follow.Event) error {
 	who := e.Message.Target.Canonical()
 	if who.Mailbox() != e.Mailbox {
@@ -273,7 +273,7 @@ type waitingBox struct {
 func (m *mailer) waiting(ctx context.Context) (all []waitingBox, err error) {
 	for owner, err := range m.World.Store.Owners(ctx, store.Inbox) {
 		if errors.As(err, new(*store.UnfitError)) {
-			continue // no mailbox, and nobody's
+			continue // not a mailbox of an agent
 		}
 		if err != nil {
 			return nil, err
@@ -283,7 +283,7 @@ func (m *mailer) waiting(ctx context.Context) (all []waitingBox, err error) {
 			continue // another spelling of one that is read with it
 		}
 		if ours, err := m.absent.Ours(ctx, b.who); err != nil || !ours {
-			continue // whoever uses the registry says what is wrong with it
+			continue // the programs that use the registry report its faults
 		}
 		if b.unread, _, err = m.World.Mail.List(ctx, b.who, mailbox.Query{Unread: true, Brief: true}); err != nil {
 			if ctx.Err() != nil {

@@ -50,7 +50,7 @@ func sessions(ctx context.Context, s *Site) error {
 	return ctx.Err()
 }
 
-// registries are the paths of those that are meant.
+// registries returns the paths of the registries to keep.
 func (s *Site) registries(dir string) (all []string) {
 	for given := range strings.SplitSeq(s.Up.Registry, ",") {
 		path, _ := registry.PathOf(dir, strings.TrimSpace(given), s.Facts.Env)
@@ -67,7 +67,7 @@ type keptRegistry struct {
 	dir, path string
 }
 
-// keep keeps it true until ctx is done, as soon and as long as it is there and nobody else does.
+// keep keeps it true until ctx is done, as soon and as long as it exists and no other monitor runs.
 func (r *keptRegistry) keep(ctx context.Context) {
 	look, stop, err := fswatch.Notify(filepath.Dir(r.path), filepath.Base(r.path))
 	defer stop()
@@ -170,7 +170,7 @@ func (r *keptRegistry) appears(ctx context.Context, look <-chan struct{}) <-chan
 	return look
 }
 
-// ends waits until a process has ended, or for a while where nobody tells of that.
+// ends waits until a process has ended, or for a while if the end is not reported.
 func ends(ctx context.Context, id proc.ID) {
 	ended, stop, err := proc.End(id)
 	switch {

@@ -77,7 +77,7 @@ func (t *teller) follow() {
 // jsonTime is how times stand in JSON everywhere.
 const jsonTime = "2006-01-02T15:04:05.000Z"
 
-// print writes a line. Where it cannot be written the parts go on without; that a pipe has nobody left who reads ends the program, as the
+// print writes a line. Where it cannot be written the parts go on without; a pipe without a reader ends the program, as the
 // system has it.
 func (t *teller) print(e Event) {
 	now := time.Now()

@@ -93,7 +93,7 @@ func (w *waiter) user(ctx context.Context, now time.Time) (address.Instance, err
 		return "human:anybody", nil // a user without an identity yet gets what any person may answer
 	}
 	if err != nil || s.Instance.Canonical().Host() != identity.Human {
-		return "", nil // TUTTI_INSTANCE or an agent CLI runs this: nobody can be told to be the user
+		return "", nil // TUTTI_INSTANCE or an agent CLI runs this: it does not act as the user
 	}
 	return s.Instance, nil
 }

@@ -27,7 +27,7 @@ const (
 // before it is asked.
 const watcherTime = 2 * time.Second
 
-// runHalt sets the switch before anything else. Whatever goes wrong afterwards is said, and halts nobody less. What a halt reached,
+// runHalt sets the switch before anything else. A later failure is reported, and the halt stays. What a halt reached,
 // and other machines, are for the program that takes the place of this one.
 func runHalt(ctx context.Context, c *kit.Call) error {
 	if Drills(c) {
@@ -248,7 +248,7 @@ func running(ctx context.Context, c *kit.Call) bool {
 	return err == nil && len(live) > 0
 }
 
-// letGoOn is the user's word for one agent: what comes for it is put before it again.
+// letGoOn records that the user lets one agent continue: it gets its mail again.
 func letGoOn(ctx context.Context, c *kit.Call) error {
 	d, who, err := GoesOn(ctx, c, app.Writing)
 	if err != nil {

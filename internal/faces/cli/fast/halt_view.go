@@ -50,7 +50,7 @@ type OpenConversation struct {
 	Partner string `json:"partner"`
 	Awaited string `json:"awaited"`
 	Waiting int    `json:"waiting"`
-	Line    string `json:"-"` // how it stands, for people
+	Line    string `json:"-"` // its state, for people
 }
 
 // ViewOfHalt is the view of a halt before anything else is known of it.

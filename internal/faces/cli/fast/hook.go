@@ -72,7 +72,7 @@ func HookWith(ctx context.Context, c *kit.Call, more *HookSources) error {
 		Notice:   func(string) { kit.Announce(ctx, halt.Lift{How: halt.Unrecorded}) },
 		Waits:    hookWaits(c, input, more),
 		Tell: func(call *driver.Call, i address.Instance, works bool) {
-			// Nearly nobody listens where there is no server, and nothing comes of it then.
+			// Without a server there is usually no listener, and this has no effect.
 			_ = wake.Tell(wake.Caller{
 				Place: bells(c), Host: d.Name, Conversation: call.Conversation, Instance: string(i.Canonical()),
 				Event: call.Event.Name, Works: works,

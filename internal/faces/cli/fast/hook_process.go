@@ -30,7 +30,7 @@ func agentProcess() (proc.ID, bool) {
 const dialogWithin = 10 * time.Second
 
 // hookDialog tells whether the dialog is open for which the hook was started, by what the agent CLI says of itself; nil where the CLI shows
-// none beside a hook, or nobody sits at it.
+// none beside a hook, or no user sits at it.
 func hookDialog(c *kit.Call, d *driver.Driver, e driver.Event) func() bool {
 	home, err := c.App.Home()
 	if !e.Beside || err != nil || d.Life.Sheet == nil || d.Wake.Alone != nil && d.Wake.Alone(os.Getenv) {

@@ -43,7 +43,7 @@ func runReply(ctx context.Context, c *kit.Call) error {
 	if r.Outcome != mail.Refused && !m.Archived {
 		_, err = d.Office.Ack(ctx, d.Reader(), []string{m.Envelope.ID})
 		if errors.Is(err, mailbox.ErrNoMessage) {
-			err = nil // somebody was faster, and that is what was wanted
+			err = nil // another process was faster; the message is acknowledged
 		}
 	}
 	if e := showReceipts(ctx, c, []mail.Receipt{r}, false, letterWord(&l)); e != nil {

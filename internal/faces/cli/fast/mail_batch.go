@@ -103,7 +103,7 @@ func (e *entry) read(line []byte) error {
 	l := &e.letter
 	raw, _ := canonjson.Get(line, "to")
 	to, _ := canonjson.String(raw)
-	l.To = address.Instance(to) // first, so that whatever is wrong is said of somebody
+	l.To = address.Instance(to) // first, so that an error names the recipient
 	texts := map[string]*string{"to": &to, "text": &l.Text, "thread": &l.Thread, "replyTo": &l.ReplyTo, "id": &l.ID, "kind": &l.Kind}
 	for name, value := range canonjson.Members(line) {
 		if name == "body" {

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/store"
 )
 
-// DefaultNewest is how many messages a list shows when nobody says otherwise: a screen.
+// DefaultNewest is how many messages a list shows by default: a screen.
 const DefaultNewest = 20
 
 // maxCell is the width that one column of a list takes on a terminal at most: names have up to 255 bytes, and one of them
@@ -70,7 +70,7 @@ func sayIndexed(c *kit.Call, d *kit.Account) (done func()) {
 	return done
 }
 
-// inboxRows makes the rows of a list and counts what is unread among them. bad is what is no row.
+// inboxRows makes the rows of a list and counts what is unread among them. bad has the files that make no row.
 func inboxRows(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox.Line) (rows kit.Grid, unread int, bad []error, err error) {
 	judge := d.Office.ListJudge(d.Who.Instance)
 	var s envelope.Summary

@@ -148,7 +148,7 @@ func outlook(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, 
 	}
 }
 
-// storedAt is when a message was stored, as traces have it; "" when nobody knows.
+// storedAt is when a message was stored, as traces have it; "" if unknown.
 func storedAt(r *mail.Receipt) string {
 	if r.Stored.IsZero() {
 		return ""
@@ -247,7 +247,7 @@ func Refusal(ctx context.Context, c *kit.Call, r *mail.Receipt, text string) err
 	return err
 }
 
-// A nobodyError says in plain words that nobody has the address of a message.
+// A nobodyError reports that no agent has the address of a message.
 type nobodyError struct {
 	to  address.Instance
 	err error
@@ -315,7 +315,7 @@ func Names(all []address.Instance) []string {
 	return out
 }
 
-// letterWord is the text of a letter as it stands in a command to type: a short one whole.
+// letterWord is the text of a message as a command to type shows it: a short one whole.
 func letterWord(l *mail.Draft) string {
 	const short = 60
 	if l.Text == "" || len(l.Text) > short || strings.ContainsAny(l.Text, "\n\r") || strings.HasPrefix(l.Text, "@") {

@@ -56,7 +56,7 @@ func runSend(ctx context.Context, c *kit.Call) error {
 		letter.Near = c.App.Workplace().Path
 	}
 	if len(to) > 1 && letter.Thread == "" {
-		letter.Thread = string(address.NewThread(d.Now)) // one conversation, whoever answers
+		letter.Thread = string(address.NewThread(d.Now)) // one conversation for all answers
 	}
 	receipts := make([]mail.Receipt, 0, len(to))
 	for _, p := range to {
@@ -73,7 +73,7 @@ func runSend(ctx context.Context, c *kit.Call) error {
 	return showReceipts(ctx, c, receipts, len(to) > 1 || c.IsSet("scope"), letterWord(&letter))
 }
 
-// letter reads what is to be sent from the command line, and to whom. Recipients of a scope are found later.
+// letter reads the message and its recipient from the command line. Recipients of a scope are found later.
 func letter(ctx context.Context, c *kit.Call) (to []address.Instance, l mail.Draft, err error) {
 	words := c.Args
 	if c.Value("scope") == "" {
@@ -183,7 +183,7 @@ func sendOne(ctx context.Context, c *kit.Call, d *kit.Account, l *mail.Draft) ma
 	return r
 }
 
-// unsentOr is the error of a message as a user is told it.
+// unsentOr is the error of a message as a user reads it.
 func unsentOr(ctx context.Context, l *mail.Draft, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return errUnsent

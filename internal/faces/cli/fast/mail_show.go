@@ -182,7 +182,7 @@ func messageJSON(o *canonjson.Object, m *mailbox.Message) {
 	}
 }
 
-// sayUnfit names the files of a mailbox that are no messages. They hide nothing else, and are left where they are.
+// sayUnfit names the files of a mailbox that are not messages. They hide nothing else, and are left where they are.
 func sayUnfit(c *kit.Call, bad []error) {
 	const most = 5
 	for n, err := range bad {

@@ -23,7 +23,7 @@ func arrived(m *mailbox.Message, marks []mailbox.Mark) []mailbox.Mark {
 	return slices.Insert(marks, 0, mailbox.Mark{ID: m.ID, Step: mailbox.Stored, At: m.Stored, Result: "by another program"})
 }
 
-// reader is in whose mailbox a message was put: what was sent lies in that of its reader.
+// reader returns the agent whose mailbox got the message: for a sent one, its recipient.
 func (p *threadPart) reader() address.Instance {
 	if p.Key.Kind == store.Outbox && p.Envelope.Target != "" {
 		return p.Envelope.Target
@@ -49,7 +49,7 @@ func showTrace(c *kit.Call, m *mailbox.Message, marks []mailbox.Mark) {
 	}
 }
 
-// means is by what means somebody was told. A push without a word was a notification of the server, which is older than the
+// means is how the agent was notified. A push without a word was a notification of the server, which is older than the
 // others.
 func means(k *mailbox.Mark) string {
 	if k.Step == mailbox.Pushed && k.Result == "" {

@@ -81,7 +81,7 @@ func alone(verb string, err error) error {
 	return &kit.Fault{Code: kit.ExitUsage, Err: fmt.Errorf("could not %s any other machine: %w", verb, err), Next: kit.HintOf(err)}
 }
 
-// HaltOffice is where the conversations of this user are led from, for what resume says of them: with settings that cannot be read
+// HaltOffice is where the conversations of this user are led from, for the report of resume: with settings that cannot be read
 // it is the usual place.
 func HaltOffice(c *kit.Call) (*exchange.Service, error) {
 	if o, _, err := c.App.CommsService(); err == nil {

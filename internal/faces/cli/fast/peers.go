@@ -17,7 +17,7 @@ import (
 	"tutti/internal/store"
 )
 
-// Knows refuses an instance that neither registry nor presence has: a name for nobody is most likely a slip.
+// Knows refuses an instance that neither registry nor presence has: an unknown name is most likely a slip.
 func Knows(ctx context.Context, c *kit.Call, w *app.World, who address.Instance) error {
 	_, err := w.Registry.ByInstance(ctx, who)
 	if !errors.Is(err, registry.ErrNotRegistered) {
@@ -69,7 +69,7 @@ func runDiscover(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-// self is who speaks here, "" when nobody can be told: then nobody is left out of a list.
+// self is the agent that speaks here, "" if unknown: then a list leaves out no agent.
 func self(ctx context.Context, c *kit.Call, w *app.World) address.Instance {
 	s, err := c.Peek(ctx, w, "")
 	if err != nil {

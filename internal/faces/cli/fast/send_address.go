@@ -13,7 +13,7 @@ var (
 	sketchFlags  = []string{"type", "conversation", "title", "sequence", "release-status", "response"}
 )
 
-// An Addressee is what somebody who is written to is taken for, by the shape of the address alone.
+// An Addressee is the kind of a recipient, by the shape of the address alone.
 type Addressee uint8
 
 const (

@@ -61,7 +61,7 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 			}
 		}
 	} else {
-		// Where it goes is looked at first: what is missing of a draft matters only when there is somebody to get it.
+		// Where it goes is looked at first: what is missing in a draft matters only if the recipient exists.
 		if err := leadsTo(c, o, to, l.Fallback); err != nil {
 			return projectRefused(c, to, err)
 		}
@@ -76,7 +76,7 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 func projectSaid(c *kit.Call, to string, s *exchange.Sent, err error) error {
 	var f *kit.Fault
 	if errors.As(err, &f) {
-		return err // the text is no message yet
+		return err // the text is not a message yet
 	}
 	if err != nil {
 		return projectRefused(c, to, err)

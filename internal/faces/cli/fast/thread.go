@@ -69,7 +69,7 @@ type threadReader struct {
 	bad     []error
 }
 
-// A threadPart is a message of a thread, and the agent in whose mailbox it was found.
+// A threadPart is a message of a thread, and the agent that has it in its mailbox.
 type threadPart struct {
 	*mailbox.Message
 	of address.Instance
@@ -185,7 +185,7 @@ func (t *threadReader) add(found []threadPart) {
 	}
 }
 
-// Ends names who wrote a message, and perhaps to whom.
+// Ends names the sender of a message, and perhaps its recipient.
 type Ends func(*envelope.Envelope) string
 
 // FromOnly names the sender of a message, for a reader who is its recipient or its sender.

@@ -59,7 +59,7 @@ func runWatch(ctx context.Context, c *kit.Call) error {
 	return err
 }
 
-// mailboxes finds out whose mail is watched, and returns what lists the folders that it lies in.
+// mailboxes finds out whose mail is watched, and returns what lists the folders that contain it.
 func mailboxes(ctx context.Context, c *kit.Call, w *app.World) (whose string, list func(context.Context) ([]string, error), err error) {
 	reader, err := w.Identity.Reader(ctx, kit.FactsOf(c.App), identity.Ask{Instance: c.Text("instance"), Peek: true}, time.Now())
 	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok {

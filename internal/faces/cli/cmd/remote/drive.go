@@ -174,7 +174,7 @@ func runDriveReceive(ctx context.Context, c *kit.Call, opt *driveReceiveOptions)
 	return err
 }
 
-// ignored says that a text is no instruction, but not to a hook: what that prints goes before the model at each prompt.
+// ignored reports a text that is not an instruction, but not to a hook: what that prints goes before the model at each prompt.
 func ignored(c *kit.Call, hook bool) {
 	if hook || !c.JSON {
 		return

@@ -220,7 +220,7 @@ func lookup(environ []string, name string) string {
 	return ""
 }
 
-// Heard is what a hook was told: the line in it, and whether it is one. A hook lets the whole prompt through or none of it, so that
+// Heard is the input of a hook: the line in it, and whether it is one. A hook lets the whole prompt through or none of it, so that
 // there what is beside a line counts as part of it, and makes it one that was not signed. With whole that goes for every text; else, as
 // specified, for what says that it comes from a hook.
 func Heard(in []byte, whole bool) (line string, is, hook bool) {
@@ -236,7 +236,7 @@ func Heard(in []byte, whole bool) (line string, is, hook bool) {
 // swept is how many old markers go with each instruction that is let through by a program that ends at once. Each costs a sync.
 const swept = 4
 
-// Receive judges a line that was put before an agent. reason is why it was not let through.
+// Receive judges a line that reached an agent. reason is why it was refused.
 func Receive(ctx context.Context, w *app.World, line string, to address.Instance, specified bool, now time.Time) (i Instruction, reason string, err error) {
 	g := gate(w, specified, func() time.Time { return now })
 	l, why, err := g.Pass(ctx, line, to)

@@ -82,7 +82,7 @@ func endpoint(c *kit.Call, opt *serveOptions, port int, path string) (Endpoint, 
 			}
 			c.Line(who + ": listening on " + url)
 		}
-		_ = c.Flush() // whoever has gone needs no word; the endpoint goes on
+		_ = c.Flush() // the reader may have gone; the endpoint goes on
 		if e.Exposed && e.Cert == "" {
 			c.Warn("other machines can reach it, and what they send travels in clear text; --tls-cert and --tls-key change that")
 		}

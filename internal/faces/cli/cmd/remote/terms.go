@@ -18,7 +18,7 @@ type Endpoint struct {
 	KnownAs    []string // URLs under which the endpoint is known
 
 	Enrolled []byte // keys that may push, as they stand in their file
-	Variable string // the same, as it stands in the environment
+	Variable string // the same, as the environment has it
 
 	To        address.Instance // for whom instructions are taken
 	Specified bool             // by the registry alone, as h2a specifies it

@@ -47,8 +47,8 @@ type completer struct {
 	args     []string  // positional words so far
 	waits    *kit.Flag // whose value the last word is
 	ended    bool      // "--" was typed
-	trace    bool      // --trace was: single messages are meant, too
-	lost     bool      // a word is no verb: nothing sensible can follow
+	trace    bool      // --trace was: single messages are offered, too
+	lost     bool      // a word is not a verb: nothing sensible can follow
 }
 
 // locate reads the words before the one that is completed.
@@ -287,10 +287,10 @@ func (k *completer) machines() {
 	}
 }
 
-// maxOffered bounds how many names of a bus are offered: nobody reads more, and a shell would be slow with them.
+// maxOffered limits the names of a bus that are offered: more would be slow in a shell.
 const maxOffered = 200
 
-// owners offers the owners of a kind, or its names when it has none, from the bus that is meant.
+// owners offers the owners of a kind, or its names when it has none, from the bus of the command line.
 func (k *completer) owners(kindName string) {
 	kind := store.KindNamed(kindName)
 	if kind == 0 {

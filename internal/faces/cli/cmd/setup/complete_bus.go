@@ -29,7 +29,7 @@ const maxMail = 500
 // maxRemark is the width of what stands beside a name.
 const maxRemark = 60
 
-// onBus offers names from the bus that is meant. A fault offers nothing.
+// onBus offers names from the bus of the command line. A fault offers nothing.
 func (k *completer) onBus(what kit.Source) {
 	ctx, stop := context.WithTimeout(k.ctx, lookTime)
 	defer stop()
@@ -101,7 +101,7 @@ func (k *completer) agents(ctx context.Context, w *app.World, own bool) {
 	}
 }
 
-// messages offers the ids of the newest mail of whoever reads, or the threads that they belong to and those of what he sent.
+// messages offers the ids of the reader's newest mail, or their threads and those of what the reader sent.
 func (k *completer) messages(ctx context.Context, w *app.World, threads bool) {
 	who, err := k.reader(ctx, w)
 	if err != nil {
@@ -141,7 +141,7 @@ func (k *completer) messages(ctx context.Context, w *app.World, threads bool) {
 	}
 }
 
-// sent offers the messages that whoever reads has sent.
+// sent offers the messages that the reader sent.
 func (k *completer) sent(ctx context.Context, w *app.World) {
 	who, err := k.reader(ctx, w)
 	if err != nil {
@@ -160,7 +160,7 @@ func (k *completer) sent(ctx context.Context, w *app.World) {
 	}
 }
 
-// reader is whose mail is meant by the flags that were typed, or by the place.
+// reader returns the agent whose mail the typed flags, or the place, select.
 func (k *completer) reader(ctx context.Context, w *app.World) (address.Instance, error) {
 	if k.who != "" {
 		if k.under == kit.H2A {
@@ -231,7 +231,7 @@ func (k *completer) negotiations(ctx context.Context, w *app.World) {
 	}
 }
 
-// offerMatters offers what waits for somebody.
+// offerMatters offers the open escalations.
 func offerMatters(ctx context.Context, k *completer, w *app.World) {
 	all, _, err := full.Agreements(w).Matters().All(ctx)
 	if err != nil {

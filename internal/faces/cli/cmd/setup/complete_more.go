@@ -14,7 +14,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// onComms offers what the conversations between projects have names for. What cannot be read is offered by nobody.
+// onComms offers what the conversations between projects have names for. What cannot be read is not offered.
 func (k *completer) onComms(what kit.Source) {
 	o, _, err := k.c.App.CommsService()
 	if err != nil {
@@ -69,7 +69,7 @@ func (k *completer) conversations(o *exchange.Service) {
 	}
 }
 
-// sessions offers the names of the sessions in the registry that is meant. Nothing is made for an offer.
+// sessions offers the names of the sessions in the registry of the command line. It makes nothing.
 func (k *completer) sessions() {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -36,7 +36,7 @@ type warning struct {
 	Message  string     `json:"message"`
 }
 
-// An outcome is what came of a check that decides whether the bus is healthy.
+// An outcome is the result of a check that decides whether the bus is healthy.
 type outcome struct {
 	OK      bool   `json:"ok"`
 	Version string `json:"version,omitempty"`

@@ -44,7 +44,7 @@ const (
 	orphan   = "orphan"
 )
 
-// knownHosts are the hosts of agents. Mailboxes of hosts that a registration names are no stranger's either.
+// knownHosts are the hosts of agents. Mailboxes of hosts that a registration names count as known, too.
 var knownHosts = [...]string{"claude", "codex", "gemini", "agy", "remote", "agent", "hermes", "opencode"}
 
 // A registered set is what is known of the agents of a bus: the hosts and the last parts of ids, in lower case, and the mailbox
@@ -68,7 +68,7 @@ func classify(name string, reg registered) string {
 	case !isHex12(parts[2]):
 		return phantom
 	case len(reg.tails) > 0 && !reg.tails[strings.ToLower(parts[2])]:
-		return orphan // without a readable registry nobody is called that
+		return orphan // without a readable registry no mailbox is called that
 	}
 	return ""
 }
@@ -89,7 +89,7 @@ func readRegistered(ctx context.Context, s store.Log) registered {
 	reg := registered{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	for line, err := range s.Read(ctx, store.Key{Kind: store.Instances}, "") {
 		if err != nil {
-			continue // a bad line names nobody
+			continue // a bad line names no agent
 		}
 		raw, _ := canonjson.Get(line.Data, "id")
 		id, _ := canonjson.String(raw)
@@ -116,7 +116,7 @@ func checkMailboxes(ctx context.Context, c *kit.Call, opt *doctorOptions, r *rep
 		for i := range live {
 			reg.adds(string(live[i].Instance))
 		}
-		if unknown { // without a readable registry nobody is called an orphan
+		if unknown { // without a readable registry no mailbox is called an orphan
 			clear(reg.tails)
 		}
 	}

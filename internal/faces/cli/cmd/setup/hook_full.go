@@ -30,7 +30,7 @@ func projectsHere(c *kit.Call, home string) *hook.Projects {
 	})
 }
 
-// waitingForHook is what an agent is told of at the beginning of a conversation.
+// waitingForHook returns what an agent reads about at the beginning of a conversation.
 func waitingForHook(ctx context.Context, c *kit.Call, w *app.World, me address.Instance) ([]todo.Item, error) {
 	by, _ := c.JobActor()
 	return full.WaitingForAgent(ctx, w, full.Agreements(w), me, by, time.Now())

@@ -220,7 +220,7 @@ func showHost(c *kit.Call, v *hostView) {
 	}
 }
 
-// cures are the lines to type for what is missing or out of date. What somebody edited is left to him.
+// cures are the lines to type for what is missing or out of date. What the user edited is left to the user.
 func (v *hostView) cures() (all []string) {
 	var prep [driver.Project + 1]bool
 	prep[driver.User] = len(v.Servers) == 0
@@ -274,7 +274,7 @@ func serverWords(s *setup.Registered, asked bool) string {
 	return s.Server.Command
 }
 
-// absent tells whether there is nothing at a path, which is no problem of a bus: it is made at the first start.
+// absent tells whether nothing is at a path. A missing bus is not a problem: the first start makes it.
 func absent(path string) bool {
 	_, err := os.Stat(path)
 	return path != "" && errors.Is(err, fs.ErrNotExist)

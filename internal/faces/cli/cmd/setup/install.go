@@ -226,7 +226,7 @@ func isOurs(path string) bool {
 // maxProgram is the size from which a file is not searched for our mark.
 const maxProgram = 512 << 20
 
-// planRemoval lists what of ours lies in the folder. What is not ours stays, and is not worth a word.
+// planRemoval lists our files in the folder. Other files stay, and are not mentioned.
 func planRemoval(c *kit.Call, dir string) []step {
 	var steps []step
 	for _, name := range append(linkNames(c), "tutti", "tutti-full", formerName) {

@@ -17,7 +17,7 @@ var stepWords = [...][3]string{ // done, planned
 	{"refuse", "left, not ours", "would leave, not ours"},
 }
 
-// showSteps says what was done. Manual pages are many and of one kind: people are told how many there are of each fate,
+// showSteps says what was done. Manual pages are many and of one kind: it prints how many there are of each fate,
 // and by name of those that are not ours.
 func showSteps(c *kit.Call, opt *installOptions, dir string, steps []step) {
 	column := 1

@@ -76,7 +76,7 @@ func showPage(ctx context.Context, c *kit.Call, page []byte) bool {
 	}
 	cmd := exec.CommandContext(ctx, program, "-l", "-")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(page), c.OutFile, c.ErrFile
-	// An interrupt is meant for the pager. Caught here, it does not leave the pager without a parent; ignored, it would
+	// An interrupt concerns the pager. Caught here, it does not leave the pager without a parent; ignored, it would
 	// be ignored by the pager as well.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt)
@@ -145,7 +145,7 @@ func planPageRemoval(c *kit.Call, dir string) []step {
 	return steps
 }
 
-// oldPages returns what lies in a folder under names that our pages have, or had in another release.
+// oldPages returns the files of a folder under names that our pages have, or had in another release.
 func oldPages(dir string) []string {
 	entries, err := smallfile.ReadDir(dir, smallfile.Follow)
 	if err != nil {

@@ -1,6 +1,6 @@
 package setup
 
-// The manifests in manifest.tmpl hold what the API of Kubernetes takes, and what a careful administrator asks for: nobody is root (the user is
+// The manifests in manifest.tmpl hold what the API of Kubernetes takes, and what a careful administrator asks for: no process is root (the user is
 // one that no image gives anything to, as images without a shell have it), nothing but the volumes can be written, a variable is defined before
 // it is used, the server keeps its standard input, and a rolling update stays within the quota. Numbers are those of existing programs.
 
@@ -46,7 +46,7 @@ const NPM = "npm-runtime"
 // npmImage is the image of that program.
 const npmImage = "node:22-alpine"
 
-// DefaultRoot is where the bus lies in a container.
+// DefaultRoot is the path of the bus in a container.
 const DefaultRoot = "/workspace/.h2a"
 
 // DefaultUID is the user in a container, whom no image gives anything to.

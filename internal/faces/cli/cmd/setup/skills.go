@@ -88,7 +88,7 @@ func skillRequest(c *kit.Call, opt *installSkillsOptions) (*skill.Request, error
 	return q, nil
 }
 
-// isHere tells whether a user has a program: it can be called, or has settings. The names of those that nobody tried may be
+// isHere tells whether a user has a program: it can be called, or has settings. The names of untested ones may be
 // those of other programs.
 func isHere(d *driver.Driver, p driver.Site) bool {
 	if len(d.Tried) > 0 && callable(d) {

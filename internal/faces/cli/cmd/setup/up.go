@@ -70,7 +70,7 @@ func runUp(ctx context.Context, c *kit.Call, opt *full.UpFlags) error {
 	return kit.NoBus(err)
 }
 
-// checkUp says whether somebody looks after the bus. Nobody has to.
+// checkUp says whether tutti up looks after the bus. It is optional.
 func checkUp(c *kit.Call, r *report, root *app.Root) {
 	if !r.Checks.Root.OK {
 		return

@@ -24,7 +24,7 @@ type carriage struct {
 
 // findAway looks at the queue for other machines.
 func (v *statusView) findAway(ctx context.Context, w *app.World) error {
-	all, _, err := w.Mail.Outgoing(ctx) // what is no message is said by tutti up and by "tutti store check"
+	all, _, err := w.Mail.Outgoing(ctx) // tutti up and "tutti store check" name the files that are not messages
 	if err != nil {
 		return err
 	}

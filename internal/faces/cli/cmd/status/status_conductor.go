@@ -18,16 +18,16 @@ import (
 	"tutti/internal/store"
 )
 
-// A seatView is who conducts this folder, as far as that is a question: somebody does, or several agents work here and nobody does.
+// A seatView is the conductor of this folder, shown if there is one, or if several agents work here without one.
 type seatView struct {
-	conductor address.Instance // "": nobody
+	conductor address.Instance // "": none
 	own       bool             // who looks conducts
 	how       string           // by what, and since when
 	agents    int              // that are live here
 	next      int              // that have claimed the seat behind the conductor
 }
 
-// findSeat finds out who conducts here. Mostly that is no question: nobody has claimed the seat, and one agent works here.
+// findSeat finds the conductor here. Usually there is none to show: no agent has claimed the role, and one agent works here.
 func (v *statusView) findSeat(ctx context.Context, c *kit.Call, w *app.World) error {
 	here := 0
 	path := c.App.WorkDir()
@@ -89,7 +89,7 @@ func (s *seatView) json(o *canonjson.Object) {
 	})
 }
 
-// seatHere is who conducts the folder here, nil where that is no question.
+// seatHere returns the conductor of this folder, nil if there is nothing to show.
 func seatHere(ctx context.Context, c *kit.Call, w *app.World) (*seatView, error) {
 	where, err := full.Workspace(c.App, "")
 	if err != nil {

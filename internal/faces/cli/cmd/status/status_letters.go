@@ -13,7 +13,7 @@ import (
 
 // A letterView is what the one screen shows of the mail between projects.
 type letterView struct {
-	here     *exchange.Project // in whose folder one stands; nil: in none
+	here     *exchange.Project // the project of the working directory; nil: none
 	box      *overview.Project // its mailbox; nil: there is none
 	boxes    int
 	waiting  int // messages, in all mailboxes

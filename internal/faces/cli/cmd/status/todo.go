@@ -36,7 +36,7 @@ func (v *statusView) waitingJSON() []byte {
 	return all.Bytes()
 }
 
-// waitingHere finds what waits for who looks: on the bus, which may be nil, between projects, and among the jobs of this folder.
+// waitingHere finds what waits for the caller: on the bus, which may be nil, between projects, and among the jobs of this folder.
 func waitingHere(ctx context.Context, c *kit.Call, w *app.World, v *statusView, person func() bool) error {
 	var onBus, letters []todo.Item
 	var err error
@@ -54,7 +54,7 @@ func waitingHere(ctx context.Context, c *kit.Call, w *app.World, v *statusView, 
 	return err
 }
 
-// waitingJobs are the jobs of this folder that wait for who looks.
+// waitingJobs returns the jobs of this folder that wait for the caller.
 func waitingJobs(c *kit.Call) []todo.Item {
 	s, err := session.SessionsHere(c, session.Location{})
 	if err != nil {

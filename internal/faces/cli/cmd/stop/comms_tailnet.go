@@ -184,7 +184,7 @@ func (o *order) note(r fleet.Result) string {
 	return o.did
 }
 
-// unreadable says that nobody knows which other machines there are.
+// unreadable says that the other machines are unknown.
 func unreadable(c *kit.Call, peers machines.Peers, err error, o order) error {
 	var at *machines.FileError
 	if errors.As(err, &at) {
