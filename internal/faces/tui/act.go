@@ -96,7 +96,7 @@ func (m *Model) targets() (all []Agent) {
 func names(all []Agent) string {
 	var list []string
 	for i := range all {
-		list = append(list, kit.Clean(all[i].Name))
+		list = append(list, kit.Clean(all[i].Agent))
 	}
 	return strings.Join(list, ", ")
 }
@@ -187,7 +187,7 @@ func (m *Model) attach() tea.Cmd {
 		return nil
 	}
 	if a.Session == "" {
-		m.say(kit.Clean(a.Name)+" does not run in tmux, so its terminal cannot be shown here", true)
+		m.say(kit.Clean(a.Agent)+" does not run in tmux, so its terminal cannot be shown here", true)
 		return nil
 	}
 	return m.terminal(a.session("session", "attach"))
@@ -273,10 +273,10 @@ func (m *Model) write(verb string) {
 	for i := range all {
 		switch a := &all[i]; {
 		case verb == "prompt" && a.Session == "":
-			m.say(kit.Clean(a.Name)+" does not run in tmux: send it a message instead", true)
+			m.say(kit.Clean(a.Agent)+" does not run in tmux: send it a message instead", true)
 			return
 		case verb == "send" && a.Instance == "":
-			m.say(kit.Clean(a.Name)+" is not connected to a bus, so it has no mail", true)
+			m.say(kit.Clean(a.Agent)+" is not connected to a bus, so it has no mail", true)
 			return
 		}
 	}
@@ -289,11 +289,11 @@ func (m *Model) write(verb string) {
 		var calls []call
 		for i := range all {
 			a := &all[i]
-			c := call{what: verb + " " + kit.Clean(a.Name), in: answer[0]}
+			c := call{what: verb + " " + kit.Clean(a.Agent), in: answer[0]}
 			if verb == "prompt" {
 				c.args = append(a.session("session", "send"), "-")
 			} else {
-				c.args = append(a.onBus("send"), a.Instance, "-")
+				c.args = append(a.onBus("send"), string(a.Instance), "-")
 			}
 			calls = append(calls, c)
 		}
@@ -323,10 +323,10 @@ func (m *Model) change(verb string) {
 	for i := range all {
 		a := &all[i]
 		if a.Session == "" {
-			m.say(kit.Clean(a.Name)+" does not run in tmux: "+verb+" works on sessions", true)
+			m.say(kit.Clean(a.Agent)+" does not run in tmux: "+verb+" works on sessions", true)
 			return
 		}
-		calls = append(calls, call{what: verb + " " + kit.Clean(a.Name), args: a.session("session", verb), dir: existing(a.Folder)})
+		calls = append(calls, call{what: verb + " " + kit.Clean(a.Agent), args: a.session("session", verb), dir: existing(a.Folder)})
 	}
 	title := map[string]string{
 		"stop":   "Stop " + names(all) + "? The agent CLI ends; its conversation stays and can be resumed.",
@@ -399,7 +399,7 @@ func (m *Model) copy() tea.Cmd {
 	if w := m.waiting(m.wait); w != nil && len(w.Actions) > 0 {
 		text = cmp.Or(w.Actions[0].Typed, "tutti "+strings.Join(w.Actions[0].Command, " "))
 	} else if a := m.current(); a != nil {
-		text = cmp.Or(a.Session, a.Instance, a.Name)
+		text = cmp.Or(a.Session, string(a.Instance), a.Agent)
 	}
 	if text = kit.Clean(text); text == "" {
 		return nil
@@ -430,7 +430,7 @@ func (o *Options) mail(ctx context.Context, a *Agent) ([]string, error) {
 	if a.Instance == "" {
 		return []string{"not connected to a bus, so it has no mail"}, nil
 	}
-	out, said, err := o.tutti(ctx, call{args: append(a.onBus("inbox"), "--as", a.Instance)})
+	out, said, err := o.tutti(ctx, call{args: append(a.onBus("inbox"), "--as", string(a.Instance))})
 	if err != nil && said != "" {
 		return textLines(said), nil
 	}

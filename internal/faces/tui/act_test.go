@@ -224,7 +224,7 @@ func TestChanges(t *testing.T) {
 	now.Agents[0].Doing = "waiting"
 	now.Agents[8].Unread = 3
 	now.Agents = append(now.Agents[:2], now.Agents[3:]...)
-	now.Agents[2].Name = "renamed"
+	now.Agents[2].Agent = "renamed"
 	now.Agents[2].Session = "renamed"
 	now.Waits = append(now.Waits, Wait{ID: "new", Text: "api asks: which one?", Actions: []Action{{ID: "answer", Command: []string{"escalate", "answer", "7 8"}}}})
 	now.Halt = "by ann"

@@ -103,20 +103,20 @@ func Changes(last, s *Snapshot) (lines []string) {
 		before := was[a.key()]
 		delete(was, a.key())
 		if before == nil {
-			say(a.Name, "new: %s in %s, %s", a.CLI, a.Folder, now)
+			say(a.Agent, "new: %s in %s, %s", a.CLI, a.Folder, now)
 			continue
 		}
 		then, _ := before.doing()
 		if then != now {
-			say(a.Name, "%s", now)
+			say(a.Agent, "%s", now)
 		}
 		if a.Unread > before.Unread {
-			say(a.Name, "has %s", kit.Plural(a.Unread, "unread message"))
+			say(a.Agent, "has %s", kit.Plural(a.Unread, "unread message"))
 		}
 	}
 	for i := range last.Agents {
 		if a := &last.Agents[i]; was[a.key()] != nil {
-			say(a.Name, "is gone")
+			say(a.Agent, "is gone")
 		}
 	}
 	waited := map[string]bool{}

@@ -58,14 +58,13 @@ type column struct {
 
 func allColumns() []column {
 	return []column{
-		{text: func(_ *Model, a *Agent) string { return kit.Clean(a.Name) }, most: 24},
+		{text: func(_ *Model, a *Agent) string { return kit.Clean(a.Agent) }, most: 24},
 		{text: func(_ *Model, a *Agent) string { text, how := a.doing(); return how.sign + " " + text }, most: 22},
 		{text: func(m *Model, a *Agent) string { return age(a.Since, m.now) }, right: true, most: 8},
 		{text: func(_ *Model, a *Agent) string { return a.unread() }, right: true, most: 5},
 		{text: func(_ *Model, a *Agent) string { return kit.Clean(a.CLI) }, most: 10},
 		{text: func(_ *Model, a *Agent) string { return a.tokens() }, right: true, most: 5},
 		{text: func(_ *Model, a *Agent) string { return kit.Clean(a.Branch) }, most: 20},
-		{text: func(_ *Model, a *Agent) string { return kit.Clean(a.Model) }, most: 18},
 	}
 }
 
@@ -131,7 +130,7 @@ func (m *Model) oneLine(a *Agent, cols []column, width int) string {
 func (m *Model) twoLines(a *Agent, width int) []string {
 	text, how := a.doing()
 	since := age(a.Since, m.now)
-	name := kit.Truncate(kit.Clean(a.Name), width/2-2)
+	name := kit.Truncate(kit.Clean(a.Agent), width/2-2)
 	first := fit(m.sign(a)+name+strings.Repeat(" ", max(1, width/2-kit.Width(name)-2))+how.sign+" "+text, width-kit.Width(since)-1) + " " + since
 	var more []string
 	for _, s := range []string{a.CLI, a.unread(), a.tokens(), a.Branch, a.Asks} {

@@ -49,8 +49,8 @@ func playScreen() int {
 	n, _ := strconv.Atoi(os.Getenv("TOP_AGENTS"))
 	for i := len(s.Agents); i < n; i++ {
 		a := s.Agents[i%12]
-		a.Name = fmt.Sprintf("%s-%d", a.Name, i)
-		a.Session = a.Name
+		a.Agent = fmt.Sprintf("%s-%d", a.Agent, i)
+		a.Session = a.Agent
 		s.Agents = append(s.Agents, a)
 	}
 	o := &Options{

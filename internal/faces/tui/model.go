@@ -200,7 +200,7 @@ func (m *Model) rows() (all []row) {
 		return a.Folder
 	}
 	slices.SortStableFunc(agents, func(a, b *Agent) int {
-		return cmp.Or(strings.Compare(group(a), group(b)), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(group(a), group(b)), strings.Compare(a.Agent, b.Agent))
 	})
 	for i, a := range agents {
 		if i == 0 || group(a) != group(agents[i-1]) {

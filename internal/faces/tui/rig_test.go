@@ -13,6 +13,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	"tutti/internal/attention/overview"
+	"tutti/internal/core/address"
 )
 
 var update = flag.Bool("update", false, "write the expected screens anew")
@@ -24,11 +27,11 @@ var moment = time.Date(2026, 11, 28, 14, 5, 12, 0, time.Local)
 func twelve() *Snapshot {
 	s := &Snapshot{At: moment}
 	add := func(name, cli, folder, doing string, since time.Duration, tokens, unread int) *Agent {
-		s.Agents = append(s.Agents, Agent{
-			Name: name, CLI: cli, Folder: folder, Doing: doing, Since: moment.Add(-since), Tokens: tokens, Unread: unread, Live: true,
+		s.Agents = append(s.Agents, Agent{overview.Row{
+			Agent: name, CLI: cli, Folder: folder, Doing: doing, Since: moment.Add(-since), Tokens: int64(tokens), Unread: unread, Live: true,
 			Machine: "box", Kind: "tmux", Session: name, Server: "default", Registry: folder + "/.hermes/agent-sessions.yaml",
-			Instance: cli + ":" + name + ":0123456789ab", Bus: "/home/u/bus",
-		})
+			Instance: address.Instance(cli + ":" + name + ":0123456789ab"), Bus: "/home/u/bus",
+		}})
 		return &s.Agents[len(s.Agents)-1]
 	}
 	add("api", "claude", "/src/shop", "working", 2*time.Minute, 61000, 0).Branch = "main"
@@ -196,7 +199,7 @@ func (r *rig) seesNot(what string) {
 // choice is the name of the selected agent.
 func (r *rig) choice() string {
 	if a := r.current(); a != nil {
-		return a.Name
+		return a.Agent
 	}
 	return ""
 }

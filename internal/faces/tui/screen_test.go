@@ -208,7 +208,7 @@ func TestForeignText(t *testing.T) {
 	const bad = "x\x1b[2J\x1b]52;c;Zm9v\x07\u202ey\nz"
 	for i := range s.Agents {
 		a := &s.Agents[i]
-		a.Name, a.CLI, a.Model, a.Folder, a.Branch, a.Doing, a.Asks, a.Machine, a.Instance, a.Bus = bad, bad, bad, bad+fmt.Sprint(i), bad, bad, bad, bad, bad, bad
+		a.Agent, a.CLI, a.Blocked, a.Folder, a.Branch, a.Doing, a.Asks, a.Machine, a.Instance, a.Bus = bad, bad, bad, bad+fmt.Sprint(i), bad, bad, bad, bad, bad, bad
 	}
 	for i := range s.Waits {
 		s.Waits[i].Text, s.Waits[i].Actions = bad, []Action{{ID: "x", Label: bad, Typed: bad}}
@@ -244,8 +244,8 @@ func BenchmarkKey(b *testing.B) {
 	s := twelve()
 	for i := len(s.Agents); i < 200; i++ {
 		a := s.Agents[i%12]
-		a.Name = fmt.Sprintf("%s-%d", a.Name, i)
-		a.Session = a.Name
+		a.Agent = fmt.Sprintf("%s-%d", a.Agent, i)
+		a.Session = a.Agent
 		s.Agents = append(s.Agents, a)
 	}
 	m, err := New(b.Context(), &Options{})

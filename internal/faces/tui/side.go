@@ -20,7 +20,7 @@ func (m *Model) side(width, height int) (lines []string) {
 		return lines[:height]
 	}
 	var title []string
-	for _, s := range []string{a.Name, a.CLI, a.Model, m.path(a.Folder), a.Branch} {
+	for _, s := range []string{a.Agent, a.CLI, m.path(a.Folder), a.Branch} {
 		if s != "" {
 			title = append(title, kit.Clean(s))
 		}
@@ -102,18 +102,14 @@ func (m *Model) facts(a *Agent) (lines []string) {
 			where += " (tmux -L " + a.Server + ")"
 		}
 	}
-	conductor := ""
-	if a.Conductor {
-		conductor = "yes"
-	}
 	guess := ""
 	if a.Guess {
 		guess = "a guess, read from its screen"
 	}
 	for _, f := range [][2]string{
-		{"activity", doing}, {"since", since}, {"note", guess}, {"asks", a.Asks}, {"blocked", a.Blocked}, {"agent CLI", a.CLI}, {"model", a.Model}, {"folder", m.path(a.Folder)},
-		{"branch", a.Branch}, {"machine", a.Machine}, {"runs in", where}, {"bus", live}, {"address", a.Instance}, {"unread", a.unread()}, {"context", a.tokens()},
-		{"conductor", conductor},
+		{"activity", doing}, {"since", since}, {"note", guess}, {"asks", a.Asks}, {"blocked", a.Blocked}, {"agent CLI", a.CLI}, {"folder", m.path(a.Folder)},
+		{"branch", a.Branch}, {"machine", a.Machine}, {"runs in", where}, {"bus", live}, {"address", string(a.Instance)}, {"unread", a.unread()}, {"context", a.tokens()},
+		{"reserved", strings.Join(a.Reserved, ", ")},
 	} {
 		if f[1] != "" {
 			lines = append(lines, f[0]+strings.Repeat(" ", 11-len(f[0]))+f[1])

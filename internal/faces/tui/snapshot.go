@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/attention/overview"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -20,30 +21,11 @@ type Snapshot struct {
 }
 
 // An Agent is one agent of the user.
-type Agent struct {
-	Name, CLI, Model string
-	Machine, Kind    string // kind: tmux or headless
-	Folder, Branch   string
-	Doing            string // the activity; "" when it is not known
-	Asks             string // what a waiting agent asks its user
-	Guess            bool   // Doing is read from the screen
-	Since            time.Time
-	Unread           int
-	More             bool // there may be more unread messages than that
-	Tokens           int  // of its context; 0: not known
-	Conductor        bool
-	Blocked          string
-	Live             bool
-	Halted, Paused   bool
-	Instance, Bus    string
-	Session, Server  string // in tmux
-	Registry         string // that lists the session
-	AsOf             time.Time
-}
+type Agent struct{ overview.Row }
 
 // key tells agents apart from one snapshot to the next.
 func (a *Agent) key() string {
-	return a.Registry + "\x00" + a.Server + "\x00" + a.Session + "\x00" + a.Bus + "\x00" + a.Instance + "\x00" + a.Machine
+	return a.Registry + "\x00" + a.Server + "\x00" + a.Session + "\x00" + a.Bus + "\x00" + string(a.Instance) + "\x00" + a.Machine
 }
 
 // A Wait is one thing that waits for the user.
@@ -120,9 +102,9 @@ func (a *Agent) tokens() string {
 	case a.Tokens == 0:
 		return ""
 	case a.Tokens < 1000:
-		return strconv.Itoa(a.Tokens)
+		return strconv.FormatInt(a.Tokens, 10)
 	case a.Tokens < 1000_000:
-		return strconv.Itoa(a.Tokens/1000) + "k"
+		return strconv.FormatInt(a.Tokens/1000, 10) + "k"
 	}
 	return strconv.FormatFloat(float64(a.Tokens)/1e6, 'f', 1, 64) + "M"
 }
@@ -163,7 +145,7 @@ func (a *Agent) matches(filter string) bool {
 		return true
 	}
 	filter = strings.ToLower(filter)
-	return slices.ContainsFunc([]string{a.Name, a.CLI, a.Folder, a.Branch, a.Machine, a.Doing, a.Asks, a.Instance}, func(s string) bool {
+	return slices.ContainsFunc([]string{a.Agent, a.CLI, a.Folder, a.Branch, a.Machine, a.Doing, a.Asks, string(a.Instance)}, func(s string) bool {
 		return strings.Contains(strings.ToLower(s), filter)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -141,7 +142,11 @@ func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
 
 // same tells whether two snapshots differ in nothing but their time.
 func same(a, b *tui.Snapshot) bool {
-	return reflect.DeepEqual(a.Agents, b.Agents) && reflect.DeepEqual(a.Waits, b.Waits) && a.Halt == b.Halt
+	equal := func(x, y tui.Agent) bool {
+		x.AsOf = y.AsOf
+		return reflect.DeepEqual(x, y)
+	}
+	return slices.EqualFunc(a.Agents, b.Agents, equal) && reflect.DeepEqual(a.Waits, b.Waits) && a.Halt == b.Halt
 }
 
 // look makes a snapshot. What it would remark beside it has no place on the screen.
@@ -162,12 +167,7 @@ func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
 	sessions := map[string]string{}
 	for i := range v.rows {
 		r := &v.rows[i]
-		a := tui.Agent{
-			Name: r.Agent, CLI: r.CLI, Machine: r.Machine, Kind: r.Kind, Folder: r.Folder, Doing: r.Doing, Asks: r.Asks, Guess: r.Guess,
-			Since: r.Since, Unread: r.Unread, More: r.More, Live: r.Live, Halted: r.Halted, Paused: r.Paused, Instance: string(r.Instance),
-			Bus: r.Bus, Session: r.Session, Server: r.Server, Registry: r.Registry,
-			Branch: r.Branch, Tokens: int(r.Tokens), Blocked: r.Blocked,
-		}
+		a := tui.Agent{Row: r.Row}
 		s.Agents = append(s.Agents, a)
 		key := a.Key()
 		if r.Instance != "" {
