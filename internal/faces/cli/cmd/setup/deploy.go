@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/atomicfile"
@@ -31,17 +30,21 @@ func pod(c *kit.Call, image, cliVersion string) Pod {
 	return p
 }
 
+// A manifestFile is a manifest that was written.
+type manifestFile struct {
+	OK     bool   `json:"ok"`
+	Target string `json:"target"` // k8s-sidecar or k8s-tenant
+	Path   string `json:"path"`
+}
+
 // deployed prints what was made, or writes its YAML.
-func deployed(c *kit.Call, path string, raw []byte, err error) error {
+func deployed(c *kit.Call, path string, view any, text string, err error) error {
 	if err != nil {
 		return kit.Refuse("", "%s", kit.Clean(err.Error()))
 	}
-	v, _ := canonjson.Get(raw, "yaml")
-	text, _ := canonjson.String(v)
-	target := strings.TrimPrefix(c.Verb.Name, "deploy ")
 	switch {
 	case path == "" && c.JSON:
-		c.Emit(raw)
+		c.Result(view)
 	case path == "":
 		c.Out = append(c.Out, text...)
 	default:
@@ -57,11 +60,7 @@ func deployed(c *kit.Call, path string, raw []byte, err error) error {
 			c.Line("next:  kubectl apply --dry-run=server -f " + kit.Clean(app.QuoteArg(path)))
 			return nil
 		}
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("target", target)
-		o.Str("path", path)
-		c.Emit(o.Bytes())
+		c.Result(manifestFile{true, strings.TrimPrefix(c.Verb.Name, "deploy "), path})
 	}
 	return nil
 }
@@ -78,8 +77,8 @@ func runDeploySidecar(_ context.Context, c *kit.Call, opt *deploySidecarOptions)
 			return kit.Usagef("--uid: a number from 1 to %d, not %s: the pod does not run as root", math.MaxInt32, kit.Clean(opt.UID))
 		}
 	}
-	text, err := Sidecar{Pod: p, Instance: opt.Instance, Host: opt.Host}.JSON()
-	return deployed(c, opt.Write, text, err)
+	v, err := Sidecar{Pod: p, Instance: opt.Instance, Host: opt.Host}.View()
+	return deployed(c, opt.Write, v, v.YAML, err)
 }
 
 type deployTenantOptions struct {
@@ -101,8 +100,8 @@ func runDeployTenant(_ context.Context, c *kit.Call, opt *deployTenantOptions) e
 		}
 		*n.at = v
 	}
-	text, err := t.JSON()
-	return deployed(c, opt.Write, text, err)
+	v, err := t.View()
+	return deployed(c, opt.Write, v, v.YAML, err)
 }
 
 // sourceVariable names where releases are announced.

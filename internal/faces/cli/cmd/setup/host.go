@@ -41,7 +41,7 @@ func runHostSetup(_ context.Context, c *kit.Call, opt *hostSetupOptions) error {
 	case opt.Print:
 		return printSetup(c, opt, q, all)
 	case c.IsSet(&opt.Write):
-		return setupFile(c, opt, q, all[0])
+		return setupOneFile(c, opt, q, all[0])
 	}
 	var plans []*setup.Plan
 	for _, d := range all {

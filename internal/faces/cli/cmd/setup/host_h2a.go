@@ -9,10 +9,17 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/settings"
 	"tutti/internal/agents/setup"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
 )
+
+// A mergedEntry is what h2a prints with --write.
+type mergedEntry struct {
+	OK     bool   `json:"ok"`
+	Host   string `json:"host"`
+	Path   string `json:"path"`
+	Merged bool   `json:"merged"` // true
+}
 
 // setupAsH2A answers as the older program does: it prints its entry, or merges that into one file.
 func setupAsH2A(c *kit.Call, opt *hostSetupOptions) error {
@@ -50,12 +57,7 @@ func setupAsH2A(c *kit.Call, opt *hostSetupOptions) error {
 			aside(c, "before: %s", kit.Clean(c.App.Shown(ch.Backup)))
 		}
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("host", d.Name)
-	o.Str("path", file)
-	o.Bool("merged", true)
-	c.Emit(o.Bytes())
+	c.Result(mergedEntry{true, d.Name, file, true})
 	return nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/settings"
 	"tutti/internal/agents/setup"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -146,59 +146,80 @@ func diffLine(c *kit.Call, line string) string {
 	return line
 }
 
+// A setupView is what host setup did, or would do.
+type setupView struct {
+	OK      bool        `json:"ok"`
+	Scope   string      `json:"scope"`
+	Command string      `json:"command"` // the program that the settings name
+	Hosts   []setupHost `json:"hosts"`
+}
+
+// A setupHost is one agent CLI.
+type setupHost struct {
+	Host      string      `json:"host"`
+	OK        bool        `json:"ok"`
+	Installed bool        `json:"installed"` // it is in PATH
+	Changed   bool        `json:"changed"`
+	Files     []setupFile `json:"files"`
+	Remarks   []string    `json:"remarks"`
+	Error     string      `json:"error,omitempty"`
+	Next      []string    `json:"next,omitzero"`       // what is left to do; absent with --remove and on an error
+	Untrusted []string    `json:"untrusted,omitempty"` // events whose hooks wait for the user's review
+}
+
+// A setupFile is a file of settings.
+type setupFile struct {
+	Path    string   `json:"path"`
+	Changed bool     `json:"changed"`
+	Did     []string `json:"did"`              // the changes
+	Backup  string   `json:"backup,omitempty"` // the copy of the earlier file
+	Diff    *string  `json:"diff,omitempty"`   // with --diff
+}
+
+// A snippet is what belongs into a file, with --print.
+type snippet struct {
+	Host string `json:"host"`
+	Path string `json:"path"`
+	Text string `json:"text"`
+}
+
 // setupJSON says the same for programs.
 func setupJSON(c *kit.Call, opt *hostSetupOptions, q *setup.Request, plans []*setup.Plan, reviews []reviewReport) {
-	var hosts kit.List
-	ok := true
+	v := setupView{OK: true, Scope: q.Scope.String(), Command: q.Command, Hosts: []setupHost{}}
 	for _, p := range plans {
-		var files kit.List
-		for _, ch := range p.Changes {
-			var o canonjson.Object
-			o.Str("path", ch.Path)
-			does := p.Err == nil && ch.Changed() || ch.Written()
-			o.Bool("changed", does)
-			if does {
-				o.Strs("did", ch.Did)
-			} else {
-				o.Strs("did", nil)
-			}
-			o.Opt("backup", ch.Backup)
-			if opt.Diff && p.Err == nil {
-				o.Str("diff", settings.Diff(ch.Before, ch.After))
-			}
-			files.Obj(&o)
+		h := setupHost{
+			Host: p.Driver.Name, OK: p.Err == nil, Installed: callable(p.Driver), Changed: p.Err == nil && p.Changed(),
+			Files: []setupFile{}, Remarks: render.List(p.Remarks),
 		}
-		var o canonjson.Object
-		o.Str("host", p.Driver.Name)
-		o.Bool("ok", p.Err == nil)
-		o.Bool("installed", callable(p.Driver))
-		o.Bool("changed", p.Err == nil && p.Changed())
-		o.Raw("files", files.Bytes())
-		o.Strs("remarks", p.Remarks)
+		for _, ch := range p.Changes {
+			f := setupFile{Path: ch.Path, Changed: p.Err == nil && ch.Changed() || ch.Written(), Did: []string{}, Backup: ch.Backup}
+			if f.Changed {
+				f.Did = render.List(ch.Did)
+			}
+			if opt.Diff && p.Err == nil {
+				diff := settings.Diff(ch.Before, ch.After)
+				f.Diff = &diff
+			}
+			h.Files = append(h.Files, f)
+		}
 		if p.Err != nil {
-			ok = false
-			o.Str("error", p.Err.Error())
+			v.OK, h.Error = false, p.Err.Error()
 		} else if !q.Remove {
-			o.Strs("next", p.Notes())
+			h.Next = render.List(p.Notes())
 		}
 		for _, r := range reviews {
 			if r.driver == p.Driver && !r.trusted {
-				reviewJSON(&o, r.waiting)
+				h.Untrusted = untrusted(r.waiting)
 			}
 		}
-		hosts.Obj(&o)
+		v.Hosts = append(v.Hosts, h)
 	}
-	var o canonjson.Object
-	o.Bool("ok", ok)
-	o.Str("scope", q.Scope.String())
-	o.Str("command", q.Command)
-	o.Raw("hosts", hosts.Bytes())
-	c.Emit(o.Bytes())
+	c.Result(v)
 }
 
 // printSetup prints what belongs into each file, as it would stand in an empty one.
 func printSetup(c *kit.Call, opt *hostSetupOptions, q *setup.Request, all []*driver.Driver) error {
-	var rows kit.List
+	rows := []snippet{}
 	for _, d := range all {
 		snippets, err := q.Snippets(d)
 		if err != nil {
@@ -213,21 +234,17 @@ func printSetup(c *kit.Call, opt *hostSetupOptions, q *setup.Request, all []*dri
 				c.Out = append(c.Out, s.Text...)
 				continue
 			}
-			var o canonjson.Object
-			o.Str("host", d.Name)
-			o.Str("path", s.Path)
-			o.Str("text", string(s.Text))
-			rows.Obj(&o)
+			rows = append(rows, snippet{d.Name, s.Path, string(s.Text)})
 		}
 	}
 	if c.JSON {
-		c.Emit(rows.Bytes())
+		c.Result(rows)
 	}
 	return nil
 }
 
-// setupFile puts the server into one file that the user names.
-func setupFile(c *kit.Call, opt *hostSetupOptions, q *setup.Request, d *driver.Driver) error {
+// setupOneFile puts the server into one file that the user names.
+func setupOneFile(c *kit.Call, opt *hostSetupOptions, q *setup.Request, d *driver.Driver) error {
 	path, err := filepath.Abs(opt.Write)
 	if err != nil {
 		return kit.FailIO("", err, "")

@@ -5,7 +5,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -116,13 +116,7 @@ func showLeft(c *kit.Call, q *setup.Request, plans []*setup.Plan) {
 	}
 }
 
-// reviewJSON puts what waits into the object of a program.
-func reviewJSON(o *canonjson.Object, waiting []setup.Review) {
-	var events []string
-	for _, r := range waiting {
-		events = append(events, r.Event)
-	}
-	if len(events) > 0 {
-		o.Strs("untrusted", events)
-	}
+// untrusted are the events of hooks that wait for the user's review.
+func untrusted(waiting []setup.Review) []string {
+	return render.Each(waiting, func(r setup.Review) string { return r.Event })
 }

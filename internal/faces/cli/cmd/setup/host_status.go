@@ -13,7 +13,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/kit"
 )
@@ -37,7 +37,7 @@ type hostStatusOptions struct {
 // runHostStatus looks how the agent programs stand to the bus.
 func runHostStatus(ctx context.Context, c *kit.Call, opt *hostStatusOptions) error {
 	if c.Under == kit.H2A {
-		return statusAsH2A(c, opt)
+		return statusAsH2A(c, opt.Host)
 	}
 	q, all, err := hostRequest(c, &hostSetupOptions{Host: opt.Host})
 	if err != nil {
@@ -54,7 +54,11 @@ func runHostStatus(ctx context.Context, c *kit.Call, opt *hostStatusOptions) err
 	}
 	fault := statusFault(c, views)
 	if c.JSON {
-		hostStatusJSON(c, views, fault)
+		rows := make([]hostRow, len(views))
+		for i := range views {
+			rows[i] = views[i].row()
+		}
+		c.Result(hostsView{fault == nil, rows})
 	} else {
 		for i := range views {
 			showHost(c, &views[i])
@@ -294,93 +298,118 @@ func answerWords(c *kit.Call, a *hostAnswer) string {
 	return text
 }
 
-// hostStatusJSON says the same for programs.
-func hostStatusJSON(c *kit.Call, views []hostView, fault error) {
-	var hosts kit.List
-	for i := range views {
-		v := &views[i]
-		var o canonjson.Object
-		o.Str("host", v.Driver.Name)
-		o.Bool("installed", v.Program != "")
-		o.Opt("program", v.Program)
-		o.Opt("version", v.Version)
-		o.Strs("tried", v.Driver.Tried)
-		o.Bool("stoppedByHooks", v.stoppedByHooks())
-		var servers, hooks, skills kit.List
-		for j := range v.Servers {
-			servers.Raw(serverJSON(&v.Servers[j], &v.answers[j]))
-		}
-		for _, h := range v.Hooks {
-			var row canonjson.Object
-			row.Str("path", h.Path)
-			row.Str("scope", h.Scope.String())
-			row.Str("state", h.State.String())
-			reviewJSON(&row, h.Waiting)
-			hooks.Obj(&row)
-		}
-		for _, s := range v.Skills {
-			var row canonjson.Object
-			row.Str("path", s.Path)
-			row.Str("scope", s.Scope.String())
-			row.Str("state", s.State.String())
-			row.Bool("edited", s.Edited)
-			skills.Obj(&row)
-		}
-		o.Raw("servers", servers.Bytes())
-		o.Raw("hooks", hooks.Bytes())
-		o.Raw("skills", skills.Bytes())
-		hosts.Obj(&o)
-	}
-	var o canonjson.Object
-	o.Bool("ok", fault == nil)
-	o.Raw("hosts", hosts.Bytes())
-	c.Emit(o.Bytes())
+// A hostsView is how the agent CLIs are connected.
+type hostsView struct {
+	OK    bool      `json:"ok"`
+	Hosts []hostRow `json:"hosts"`
 }
 
-func serverJSON(s *setup.Registered, a *hostAnswer) []byte {
-	var o canonjson.Object
-	o.Str("path", s.Path)
-	o.Str("scope", s.Scope.String())
-	o.Str("command", s.Server.Command)
-	o.Strs("args", s.Server.Args)
-	o.Str("owner", [...]string{"foreign", "tutti", "h2a"}[s.Owner])
-	o.Bool("current", s.Current)
-	o.Bool("off", s.Off)
-	if err := errors.Join(s.Err, a.err); err != nil {
-		o.Str("error", err.Error())
+// A hostRow is one agent CLI.
+type hostRow struct {
+	Host           string      `json:"host"`
+	Installed      bool        `json:"installed"`         // it is in PATH
+	Program        string      `json:"program,omitempty"` // its file
+	Version        string      `json:"version,omitempty"`
+	Tried          []string    `json:"tried"`          // versions that tutti was tested with
+	StoppedByHooks bool        `json:"stoppedByHooks"` // hooks are installed that a halt stops it with
+	Servers        []serverRow `json:"servers"`        // servers that are registered as ours
+	Hooks          []hookRow   `json:"hooks"`          // files of hooks
+	Skills         []skillRow  `json:"skills"`         // places of the skill
+}
+
+// A serverRow is a registered server.
+type serverRow struct {
+	Path    string   `json:"path"`
+	Scope   string   `json:"scope"`
+	Command string   `json:"command"`
+	Args    []string `json:"args"`            // its arguments
+	Owner   string   `json:"owner"`           // foreign, tutti or h2a
+	Current bool     `json:"current"`         // host setup would leave it as it is
+	Off     bool     `json:"off"`             // the user switched it off
+	Error   string   `json:"error,omitempty"` // why it cannot be read, or does not answer
+	*answerRow
+}
+
+// An answerRow is what a server answered. All members are absent where it did not.
+type answerRow struct {
+	Server     string `json:"server"`            // its name
+	Release    string `json:"release,omitempty"` // its version
+	Tools      int    `json:"tools"`             // how many it has
+	Root       string `json:"root,omitempty"`
+	RootSource string `json:"rootSource,omitempty"` // what chose the bus
+	Problem    string `json:"problem,omitempty"`    // what it says is wrong
+	MS         int64  `json:"ms"`                   // milliseconds until it answered
+}
+
+// A hookRow is a file of hooks.
+type hookRow struct {
+	Path      string   `json:"path"`
+	Scope     string   `json:"scope"`
+	State     string   `json:"state"`
+	Untrusted []string `json:"untrusted,omitempty"` // events whose hooks wait for the user's review
+}
+
+// A skillRow is a place of the skill.
+type skillRow struct {
+	Path   string `json:"path"`
+	Scope  string `json:"scope"`
+	State  string `json:"state"`
+	Edited bool   `json:"edited"` // it is not as tutti wrote it
+}
+
+// row is the same for programs.
+func (v *hostView) row() hostRow {
+	r := hostRow{
+		Host: v.Driver.Name, Installed: v.Program != "", Program: v.Program, Version: v.Version, Tried: render.List(v.Driver.Tried), StoppedByHooks: v.stoppedByHooks(),
+		Hooks: render.Each(v.Hooks, func(h setup.HookFile) hookRow {
+			return hookRow{h.Path, h.Scope.String(), h.State.String(), untrusted(h.Waiting)}
+		}),
+		Skills: render.Each(v.Skills, func(s setup.SkillFile) skillRow {
+			return skillRow{s.Path, s.Scope.String(), s.State.String(), s.Edited}
+		}),
 	}
-	if a.Answer != nil {
-		o.Str("server", a.Name)
-		o.Opt("release", a.Version)
-		o.Int("tools", int64(a.Tools))
-		o.Opt("root", a.Root)
-		o.Opt("rootSource", a.Source)
-		o.Opt("problem", a.Problem)
-		o.Int("ms", a.Took.Milliseconds())
+	r.Servers = make([]serverRow, len(v.Servers))
+	for i := range v.Servers {
+		s, a := &v.Servers[i], &v.answers[i]
+		row := serverRow{
+			Path: s.Path, Scope: s.Scope.String(), Command: s.Server.Command, Args: render.List(s.Server.Args),
+			Owner: [...]string{"foreign", "tutti", "h2a"}[s.Owner], Current: s.Current, Off: s.Off,
+		}
+		if err := errors.Join(s.Err, a.err); err != nil {
+			row.Error = err.Error()
+		}
+		if a.Answer != nil {
+			row.answerRow = &answerRow{a.Name, a.Version, a.Tools, a.Root, a.Source, a.Problem, a.Took.Milliseconds()}
+		}
+		r.Servers[i] = row
 	}
-	return o.Bytes()
+	return r
+}
+
+// An olderHosts is what h2a prints.
+type olderHosts struct {
+	OK    bool       `json:"ok"`
+	Hosts []olderRow `json:"hosts"`
+}
+
+// An olderRow is an agent CLI as the older program shows it.
+type olderRow struct {
+	Host     string `json:"host"`
+	Wave     int    `json:"wave"`                // 1
+	Adapter  bool   `json:"mcpAdapterShipped"`   // true
+	Setup    bool   `json:"hostSetupShipped"`    // true
+	Scenario bool   `json:"hostScenarioShipped"` // true
+	Summary  string `json:"summary"`             // the file of its settings
 }
 
 // statusAsH2A prints what the older program says of its hosts; it looks at nothing.
-func statusAsH2A(c *kit.Call, opt *hostStatusOptions) error {
-	want := opt.Host
-	var hosts kit.List
+func statusAsH2A(c *kit.Call, want string) error {
+	hosts := []olderRow{}
 	for _, h := range bus.HostFacts {
-		if want == "" && h.Later || want != "" && want != EveryHost && h.Name != want {
-			continue
+		if want == "" && !h.Later || want == EveryHost || h.Name == want {
+			hosts = append(hosts, olderRow{h.Name, 1, true, true, true, h.Reads})
 		}
-		var o canonjson.Object
-		o.Str("host", h.Name)
-		o.Int("wave", 1)
-		o.Bool("mcpAdapterShipped", true)
-		o.Bool("hostSetupShipped", true)
-		o.Bool("hostScenarioShipped", true)
-		o.Str("summary", h.Reads)
-		hosts.Obj(&o)
 	}
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Raw("hosts", hosts.Bytes())
-	c.Emit(o.Bytes())
+	c.Result(olderHosts{true, hosts})
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -128,24 +129,31 @@ type Sidecar struct {
 	Host     string // "": remote
 }
 
-// JSON is {"target","container","volume","volumes","mainContainerVolumeMount","yaml"}: what is added to the pod of an agent.
-func (s Sidecar) JSON() ([]byte, error) {
+// A SidecarView is what is added to the pod of an agent.
+type SidecarView struct {
+	Target    string          `json:"target"` // k8s-sidecar
+	Container json.RawMessage `json:"container"`
+	Security  json.RawMessage `json:"podSecurityContext"`
+	Volume    json.RawMessage `json:"volume"`  // the bus
+	Volumes   json.RawMessage `json:"volumes"` // a list: the bus, and a folder for temporary files
+	Mount     json.RawMessage `json:"mainContainerVolumeMount"`
+	YAML      string          `json:"yaml"` // all of it
+}
+
+// View returns the manifest.
+func (s Sidecar) View() (v SidecarView, err error) {
 	s.Host, s.Instance = cmp.Or(s.Host, "remote"), cmp.Or(s.Instance, "remote:"+podName)
 	if err := s.check(); err != nil {
-		return nil, err
+		return v, err
 	}
 	for _, name := range []string{s.Instance, s.Host} {
 		if err := address.Check(name); err != nil {
-			return nil, err
+			return v, err
 		}
 	}
 	s.Volume, s.Env = "h2a-workspace", []Env{{"H2A_INSTANCE", s.Instance}, {"H2A_HOST", s.Host}}
-	return withYAML(manifest("sidecar", &s), YAML(manifest("pod", &s))), nil
-}
-
-// withYAML adds the member "yaml".
-func withYAML(raw []byte, text string) []byte {
-	return canonjson.Set(raw, "yaml", canonjson.AppendString(nil, text))
+	v.YAML = YAML(manifest("pod", &s))
+	return v, json.Unmarshal(manifest("sidecar", &s), &v)
 }
 
 // A Tenant is a bus for a team: a namespace with a quota, a volume that all pods see, and the pods.
@@ -193,21 +201,28 @@ func (t *Tenant) fill() error {
 	return err
 }
 
-// JSON is {"target","documents":[Namespace, ResourceQuota, PersistentVolumeClaim, Deployment],"yaml"}.
-func (t Tenant) JSON() ([]byte, error) {
+// A TenantView is the manifest of a tenant.
+type TenantView struct {
+	Target    string            `json:"target"`    // k8s-tenant
+	Documents []json.RawMessage `json:"documents"` // Namespace, ResourceQuota, PersistentVolumeClaim and Deployment
+	YAML      string            `json:"yaml"`      // the same
+}
+
+// View returns the manifest.
+func (t Tenant) View() (v TenantView, err error) {
 	if err := t.fill(); err != nil {
-		return nil, err
+		return v, err
 	}
 	t.Volume = "h2a-store"
 	t.Env = []Env{{"H2A_LOCK_MODE", "lease"}, {"H2A_LEASE_MS", strconv.Itoa(t.LeaseMS)}, {"H2A_INSTANCE", "h2a:" + podName}}
-	var docs [][]byte
+	v.Target = "k8s-tenant"
 	var texts []string
 	for _, name := range []string{"namespace", "quota", "claim", "deployment"} {
 		d := manifest(name, &t)
-		docs, texts = append(docs, d), append(texts, YAML(d))
+		v.Documents, texts = append(v.Documents, d), append(texts, YAML(d))
 	}
-	raw := slices.Concat([]byte(`{"target":"k8s-tenant","documents":[`), bytes.Join(docs, []byte(",")), []byte("]}"))
-	return withYAML(raw, strings.Join(texts, "---\n")), nil
+	v.YAML = strings.Join(texts, "---\n")
+	return v, nil
 }
 
 // Quota is what so many pods ask for together: thousandths of a processor, and mebibytes.

@@ -69,31 +69,22 @@ func TestSidecar(t *testing.T) {
 		{Pod: Pod{Image: "tutti:1"}},
 		{Pod: Pod{Image: NPM, CLIVersion: "0.66.0", Root: "/srv/a bus/.h2a", UID: 1000}, Instance: `claude:a"b:$(x)`, Host: "claude"},
 	} {
-		raw, err := s.JSON()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var got struct {
-			Target, YAML                                string
-			Container, Volume, MainContainerVolumeMount json.RawMessage
-			Volumes                                     []json.RawMessage
-			PodSecurityContext                          json.RawMessage
-		}
-		if err := json.Unmarshal(raw, &got); err != nil || got.Target != "k8s-sidecar" {
-			t.Fatalf("%s: %v", raw, err)
+		got, err := s.View()
+		if err != nil || got.Target != "k8s-sidecar" {
+			t.Fatalf("%+v: %v", got, err)
 		}
 		c := strict[core.Container](t, got.Container)
 		if s.Instance == "" {
 			hardened(t, &c)
 		}
 		strict[core.Volume](t, got.Volume)
-		at := strict[core.VolumeMount](t, got.MainContainerVolumeMount)
+		at := strict[core.VolumeMount](t, got.Mount)
 		pod := strict[core.PodSpec](t, []byte(got.YAML))
-		if len(pod.Containers) != 1 || !reflect.DeepEqual(pod.Containers[0], c) || len(pod.Volumes) != len(got.Volumes) {
+		if len(pod.Containers) != 1 || !reflect.DeepEqual(pod.Containers[0], c) || len(pod.Volumes) != len(strict[[]core.Volume](t, got.Volumes)) {
 			t.Errorf("the YAML says something else than the JSON:\n%s", got.YAML)
 		}
 		uid := int64(cmp.Or(s.UID, DefaultUID))
-		one := strict[core.PodSecurityContext](t, got.PodSecurityContext)
+		one := strict[core.PodSecurityContext](t, got.Security)
 		if whole := pod.SecurityContext; whole == nil || !reflect.DeepEqual(*whole, one) || *whole.RunAsUser != uid || *whole.RunAsGroup != uid || *whole.FSGroup != uid || *c.SecurityContext.RunAsUser != uid {
 			t.Errorf("the containers of the pod do not share the bus as user %d: %+v", uid, whole)
 		}
@@ -111,16 +102,9 @@ func TestSidecar(t *testing.T) {
 
 func TestTenant(t *testing.T) {
 	t.Parallel()
-	raw, err := Tenant{Pod: Pod{Image: "registry.test:5000/tutti@sha256:00"}, Replicas: 3, Storage: "5Gi", StorageClass: "nfs"}.JSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Target, YAML string
-		Documents    []json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &got); err != nil || got.Target != "k8s-tenant" || len(got.Documents) != 4 {
-		t.Fatalf("%s: %v", raw, err)
+	got, err := Tenant{Pod: Pod{Image: "registry.test:5000/tutti@sha256:00"}, Replicas: 3, Storage: "5Gi", StorageClass: "nfs"}.View()
+	if err != nil || got.Target != "k8s-tenant" || len(got.Documents) != 4 {
+		t.Fatalf("%+v: %v", got, err)
 	}
 	parts := strings.Split(got.YAML, "\n---\n")
 	if len(parts) != 4 {
@@ -160,7 +144,7 @@ func TestTenant(t *testing.T) {
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	ok := Pod{Image: "tutti:1"}
-	for name, p := range map[string]interface{ JSON() ([]byte, error) }{
+	for name, p := range map[string]any{
 		"no image":  Sidecar{},
 		"image":     Sidecar{Pod: Pod{Image: "a b"}},
 		"root":      Sidecar{Pod: Pod{Image: "x", Root: "h2a"}},
@@ -185,8 +169,15 @@ func TestRefused(t *testing.T) {
 		"dots":      Tenant{Pod: ok, StorageClass: "a..b"},
 		"dot dash":  Tenant{Pod: ok, StorageClass: "a.-b"},
 	} {
-		if raw, err := p.JSON(); err == nil {
-			t.Errorf("%s was written: %s", name, raw)
+		var err error
+		switch p := p.(type) {
+		case Sidecar:
+			_, err = p.View()
+		case Tenant:
+			_, err = p.View()
+		}
+		if err == nil {
+			t.Errorf("%s was written", name)
 		}
 	}
 }
@@ -196,16 +187,16 @@ func TestNames(t *testing.T) {
 	t.Parallel()
 	ok := Pod{Image: "tutti:1"}
 	for _, s := range []string{"a", "a-b", "-a", "a-", "A", "a.b", "a..b", "a.-b", "a-.b", ".a", "a_b", "ä", "0", strings.Repeat("a", 63), strings.Repeat("a", 64), strings.Repeat("a.", 126) + "a", strings.Repeat("a.", 127) + "a"} {
-		if _, err := (Tenant{Pod: ok, Namespace: s}).JSON(); (err == nil) != (len(validation.IsDNS1123Label(s)) == 0) {
+		if _, err := (Tenant{Pod: ok, Namespace: s}).View(); (err == nil) != (len(validation.IsDNS1123Label(s)) == 0) {
 			t.Errorf("namespace %q: %v, the API says %q", s, err, validation.IsDNS1123Label(s))
 		}
-		if _, err := (Tenant{Pod: ok, StorageClass: s}).JSON(); (err == nil) != (len(validation.IsDNS1123Subdomain(s)) == 0) {
+		if _, err := (Tenant{Pod: ok, StorageClass: s}).View(); (err == nil) != (len(validation.IsDNS1123Subdomain(s)) == 0) {
 			t.Errorf("class %q: %v, the API says %q", s, err, validation.IsDNS1123Subdomain(s))
 		}
 	}
 	for _, s := range []string{"1Gi", "1.5Gi", ".5Gi", "5.Gi", "1", "1k", "1e3", "1K", "0x10", "1 Gi", "1.2.3", "0", "-1", "1Ti", "1Ei", "NaN", "1_0", "10m"} {
 		_, bad := resource.ParseQuantity(s)
-		if _, err := (Tenant{Pod: ok, Storage: s}).JSON(); err == nil && bad != nil {
+		if _, err := (Tenant{Pod: ok, Storage: s}).View(); err == nil && bad != nil {
 			t.Errorf("storage %q is taken, the API says %v", s, bad)
 		}
 	}

@@ -15,7 +15,8 @@ var (
 var DeployVerbs = []kit.Verb{
 	{
 		Name: "deploy k8s-sidecar", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Reads, Opts: kit.WithFlags(runDeploySidecar),
-		Short: "print a Kubernetes container beside that of an agent",
+		Result: render.OneOf{SidecarView{}, manifestFile{}},
+		Short:  "print a Kubernetes container beside that of an agent",
 		Flags: []kit.Flag{
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "remote: and the name of the pod", Help: "whose it is"},
 			{Name: "host", Kind: kit.Text, Value: "word", Default: "remote", Help: "of which kind the agent is"},
@@ -28,7 +29,8 @@ var DeployVerbs = []kit.Verb{
 	},
 	{
 		Name: "deploy k8s-tenant", Under: kit.Tutti | kit.H2A, Group: kit.GroupRemote, Halt: kit.Reads, Opts: kit.WithFlags(runDeployTenant),
-		Short: "print the Kubernetes manifest of a bus for a team",
+		Result: render.OneOf{TenantView{}, manifestFile{}},
+		Short:  "print the Kubernetes manifest of a bus for a team",
 		Flags: []kit.Flag{
 			{Name: "namespace", Kind: kit.Text, Value: "name", Default: "h2a", Help: "its namespace"},
 			{Name: "replicas", Kind: kit.Text, Value: "number", Default: "2", Help: "how many pods serve it"},

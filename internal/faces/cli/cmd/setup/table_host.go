@@ -8,7 +8,8 @@ import (
 var HostVerbs = []kit.Verb{
 	{
 		Name: "host setup", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runHostSetup),
-		Short: "connect your agent CLIs to the bus",
+		Result: render.OneOf{setupView{}, []snippet{}, mergedEntry{}},
+		Short:  "connect your agent CLIs to the bus",
 		Flags: []kit.Flag{
 			{Name: "host", Kind: kit.Text, Value: "host", Default: "all; under h2a it must be given", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "user", Under: kit.Tutti, Choices: []string{"user", "project"}, Help: "for all your projects, or only for this folder"},
@@ -49,8 +50,9 @@ $ h2a host setup --host claude --write .mcp.json`,
 	},
 	{
 		Name: "host status", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Reads, Waits: true, Opts: kit.WithFlags(runHostStatus),
-		Short: "show which agent CLIs are connected",
-		Flags: []kit.Flag{{Name: "host", Kind: kit.Text, Value: "host", Default: "all", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"}},
+		Result: render.OneOf{hostsView{}, olderHosts{}},
+		Short:  "show which agent CLIs are connected",
+		Flags:  []kit.Flag{{Name: "host", Kind: kit.Text, Value: "host", Default: "all", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"}},
 		Does: `Shows for each agent CLI its version, where our server is registered, and whether hooks and skill are up to date. It
 also says which hooks Codex does not trust. It starts each registered server as the agent CLI would start it in this
 folder, asks it for its tools and its bus, and ends it. No agent is connected by that. From the settings of a project
