@@ -19,6 +19,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/tui"
 	"tutti/internal/sessions/lifecycle"
+	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -93,9 +94,22 @@ func (t *topView) options() (*tui.Options, error) {
 // How long follow waits between two looks: as short as that where something has changed, else longer and longer. News end the wait.
 const (
 	lookSoon  = time.Second
-	lookLater = 4 * time.Second
 	lookApart = 200 * time.Millisecond // at least
 )
+
+// later is the longest wait. Only what a screen shows is reported by nobody: a question of an agent that works is found in two seconds.
+func later(s *tui.Snapshot) time.Duration {
+	pause := 12 * time.Second
+	for i := range s.Agents {
+		switch a := &s.Agents[i]; {
+		case a.Guess && a.Doing == observe.StateWorking:
+			return 2 * time.Second
+		case a.Guess:
+			pause = 4 * time.Second
+		}
+	}
+	return pause
+}
 
 // follow looks until the context ends.
 func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
@@ -120,7 +134,7 @@ func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
 		if show(s, err); err == nil {
 			watch.registries(s)
 			if last != nil && same(last, s) {
-				pause = min(lookLater, pause*2)
+				pause = min(later(s), pause*2)
 			} else {
 				pause = lookSoon
 			}
