@@ -97,7 +97,7 @@ const (
 	lookApart = 200 * time.Millisecond // at least
 )
 
-// later is the longest wait. Only what a screen shows is reported by nobody: a question of an agent that works is found in two seconds.
+// later is the longest wait. A screen reports no change by itself, so a question of an agent that works is found in two seconds at most.
 func later(s *tui.Snapshot) time.Duration {
 	pause := 12 * time.Second
 	for i := range s.Agents {
