@@ -17,24 +17,25 @@ import (
 // A rig is a running server, and what its verbs were.
 type rig struct {
 	*Server
-	ran chan Command
-	put func(*Snapshot)
+	ran  chan Command
+	next chan *Snapshot
 }
 
 func serve(t *testing.T, cannot string) (*rig, string) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
-	r := &rig{ran: make(chan Command, 10)}
-	ready := make(chan struct{})
+	r := &rig{ran: make(chan Command, 10), next: make(chan *Snapshot, 1)}
+	r.next <- &Snapshot{At: time.Now()}
 	s, err := Listen(Config{
 		Follow: func(ctx context.Context, changed func(*Snapshot)) error {
-			r.put = changed
-			changed(&Snapshot{At: time.Now()})
-			close(ready)
-			<-ctx.Done()
+			for snap := range r.next {
+				changed(snap)
+			}
 			return nil
 		},
-		Buses: func(func(*app.World) error) []kit.BusProblem { return nil },
+		Shown:  func(path string) string { return path },
+		Screen: func(_ context.Context, a Agent) ([]string, error) { return strings.Split(a.Asks, "\n"), nil },
+		Buses:  func(func(*app.World) error) []kit.BusProblem { return nil },
 		Run: func(_ context.Context, c Command) (Answer, error) {
 			r.ran <- c
 			return Answer{OK: true, Text: "done: " + strings.Join(c.Args, " ")}, nil
@@ -49,13 +50,15 @@ func serve(t *testing.T, cannot string) (*rig, string) {
 	go func() { ended <- s.Serve(ctx) }()
 	t.Cleanup(func() {
 		stop()
+		close(r.next)
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	})
-	<-ready
 	return r, s.Link(cannot)
 }
+
+func (r *rig) put(s *Snapshot) { r.next <- s }
 
 // login uses a link and returns the cookie.
 func login(t *testing.T, link string) *http.Cookie {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -84,6 +85,60 @@ func (s *Server) command(ctx context.Context, value func(string) string) (c Comm
 		return c, errUnknown
 	}
 	return c, nil
+}
+
+// itemCommand is the verb of an action that something which waits offers. The action is taken from the newest snapshot, never from the form.
+func (s *Server) itemCommand(ctx context.Context, value func(string) string) (c Command, err error) {
+	snap, err := s.hub.wait(ctx)
+	if err != nil {
+		return c, err
+	}
+	for i := range snap.Waits {
+		w := &snap.Waits[i]
+		if short("wait", w.ID) != value("item") {
+			continue
+		}
+		for n := range w.Actions {
+			a := &w.Actions[n]
+			if a.ID != value("action") {
+				continue
+			}
+			c.Args = slices.Clone(a.Args)
+			if a.Input != "" {
+				text := oneLine(value("text"))
+				if text == "" {
+					return c, errEmpty
+				}
+				c.Args = append(c.Args, text)
+			}
+			return c, nil
+		}
+	}
+	return c, errGone
+}
+
+// promptCommand types a prompt into the session of an agent.
+func (s *Server) promptCommand(ctx context.Context, value func(string) string) (c Command, err error) {
+	text := strings.TrimSpace(value("text"))
+	if text == "" {
+		return c, errEmpty
+	}
+	snap, err := s.hub.wait(ctx)
+	if err != nil {
+		return c, err
+	}
+	for i := range snap.Agents {
+		a := &snap.Agents[i]
+		if a.Session != "" && short("agent", a.Key()) == value("agent") {
+			c.Args = []string{"session", "send"}
+			if a.Registry != "" {
+				c.Args = append(c.Args, "--registry", a.Registry)
+			}
+			c.Args, c.Input = append(c.Args, "--", a.Session, "-"), text
+			return c, nil
+		}
+	}
+	return c, errGone
 }
 
 // answer sends the result of a form: to the script as JSON, else as a page.

@@ -43,11 +43,11 @@ func messageNode(m *message) node {
 }
 
 // threadPage shows one conversation.
-func (s *Server) threadPage(ctx context.Context, _ *Snapshot, q params) []node {
+func (s *Server) threadPage(ctx context.Context, _ *Snapshot, v *visit) []node {
 	var found *thread
 	problems := s.Buses(func(w *app.World) (err error) {
-		if w.Root.Path == q("bus") {
-			found, err = threadOn(ctx, w, q("id"))
+		if w.Root.Path == v.q("bus") {
+			found, err = threadOn(ctx, w, v.q("id"))
 		}
 		return err
 	})

@@ -23,7 +23,7 @@ import (
 const maxEntries = 300
 
 // agreements lists the negotiations of all buses.
-func (s *Server) agreements(ctx context.Context, _ *Snapshot, _ params) []node {
+func (s *Server) agreements(ctx context.Context, _ *Snapshot, _ *visit) []node {
 	var rows []node
 	problems := s.Buses(func(w *app.World) error {
 		n := full.Agreements(w).Negotiations()
@@ -54,30 +54,30 @@ func (s *Server) agreements(ctx context.Context, _ *Snapshot, _ params) []node {
 }
 
 // agreement shows one negotiation: its state, whether its journal is valid, each signature and each entry.
-func (s *Server) agreement(ctx context.Context, _ *Snapshot, q params) []node {
+func (s *Server) agreement(ctx context.Context, _ *Snapshot, v *visit) []node {
 	var out []node
 	problems := s.Buses(func(w *app.World) error {
-		if w.Root.Path != q("bus") {
+		if w.Root.Path != v.q("bus") {
 			return nil
 		}
 		n := full.Agreements(w).Negotiations()
 		now := time.Now()
-		v, err := n.Verify(ctx, q("id"), now)
+		ver, err := n.Verify(ctx, v.q("id"), now)
 		if err != nil {
 			return err
 		}
-		st := v.Standing
-		out = append(out, el("h2", word(q("id"))), el("p", txt("State: "), el("strong", word(string(st.State)))))
+		st := ver.Standing
+		out = append(out, el("h2", word(v.q("id"))), el("p", txt("State: "), el("strong", word(string(st.State)))))
 		if st.Why != "" {
 			out = append(out, el("p", word(st.Why)))
 		}
-		out = append(out, verdictOf(v)...)
+		out = append(out, verdictOf(ver)...)
 		if o := st.Latest(); o != nil {
-			if raw, err := n.Artifact(ctx, q("id"), o); err == nil {
+			if raw, err := n.Artifact(ctx, v.q("id"), o); err == nil {
 				out = append(out, el("h2", txt("The latest offer")), el("p", txt("by "), word(string(o.By))), el("pre", peer(string(raw[:min(len(raw), 16<<10)]))))
 			}
 		}
-		out = append(out, signaturesOf(st), journalOf(ctx, n, q("id"), v))
+		out = append(out, signaturesOf(st), journalOf(ctx, n, v.q("id"), ver))
 		return nil
 	})
 	if out == nil && len(problems) == 0 {
@@ -156,7 +156,7 @@ func journalOf(ctx context.Context, n *negotiation.Negotiations, id string, v *n
 }
 
 // organisation draws the manifests in the folders of the agents.
-func (s *Server) organisation(ctx context.Context, _ *Snapshot, _ params) []node {
+func (s *Server) organisation(ctx context.Context, _ *Snapshot, _ *visit) []node {
 	folders := []string{s.Folder}
 	problems := s.Buses(func(w *app.World) error {
 		for reg, err := range w.Registry.All(ctx) {

@@ -15,12 +15,17 @@ import (
 // A view is one address of the page.
 type view struct {
 	path, title, tab string
-	body             func(s *Server, ctx context.Context, snap *Snapshot, q params) []node
-	live             bool // its body follows the snapshot
+	body             func(s *Server, ctx context.Context, snap *Snapshot, v *visit) []node
+	live             bool          // its body follows the snapshot
+	again            time.Duration // and is made again so often; 0: never
 }
 
-// params returns a value of the address of a page.
-type params func(name string) string
+// A visit is one page that is made: for whom, and with which values in its address.
+type visit struct {
+	who   *visitor
+	q     func(name string) string
+	shown func(path string) string // a path as people see it
+}
 
 // views are all pages. Those with a tab are in the menu.
 var views = []view{
@@ -28,9 +33,9 @@ var views = []view{
 	{path: "/agreements", title: "Agreements", tab: "/agreements", body: (*Server).agreements},
 	{path: "/agreement", title: "Agreement", body: (*Server).agreement},
 	{path: "/organisation", title: "Organisation", tab: "/organisation", body: (*Server).organisation},
-	{path: "/machines", title: "Machines", tab: "/machines", body: (*Server).machines, live: true},
+	{path: "/machines", title: "Machines", tab: "/machines", body: (*Server).machinesPage, live: true},
 	{path: "/thread", title: "Thread", body: (*Server).threadPage, live: true},
-	{path: "/screen", title: "Screen", body: (*Server).screen, live: true},
+	{path: "/screen", title: "Screen", body: (*Server).screen, live: true, again: 700 * time.Millisecond},
 }
 
 // page sends a view. Everything is in it already: it can be read without the script.
@@ -38,7 +43,7 @@ func (s *Server) page(v view) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, stop := context.WithTimeout(r.Context(), 10*time.Second)
 		defer stop()
-		snap, _, err := s.hub.wait(ctx)
+		snap, err := s.hub.wait(ctx)
 		if err != nil {
 			notice(w, http.StatusServiceUnavailable, "Not ready", "Your agents could not be read within ten seconds. Try again.")
 			return
@@ -62,13 +67,13 @@ func (s *Server) document(ctx context.Context, v view, snap *Snapshot, who *visi
 	body := el("body",
 		el("a.skip", txt("to the content")).with("href", "#main"),
 		el("header",
-			el("h1", txt("tutti")),
+			el("div.brand", el("strong", txt("tutti")),
+				el("p", txt("as of "+snap.At.Local().Format("15:04:05")+"; load the page again for newer facts")).keyed("connection")),
 			s.head(snap, who),
-			el("p", txt("as of "+snap.At.Local().Format("15:04:05")+"; load the page again for newer facts")).keyed("connection"),
 			el("p").keyed("said").with("role", "status", "aria-live", "polite"),
 		),
 		el("nav", el("ul", menu...)).with("aria-label", "views"),
-		el("main", el("h1.page", txt(v.title)), s.part(ctx, v, snap, at.Query().Get)).keyed("main"),
+		el("main", el("h1.page", txt(v.title)), s.part(ctx, v, snap, who, at.Query().Get)).keyed("main"),
 	).with("data-view", at.RequestURI())
 	return el("html",
 		el("head", el("meta").with("charset", "utf-8"), el("meta").with("name", "viewport", "content", "width=device-width,initial-scale=1"),
@@ -78,23 +83,30 @@ func (s *Server) document(ctx context.Context, v view, snap *Snapshot, who *visi
 }
 
 // part is the body of a view.
-func (s *Server) part(ctx context.Context, v view, snap *Snapshot, q params) node {
-	return el("div", v.body(s, ctx, snap, q)...).keyed("body")
+func (s *Server) part(ctx context.Context, v view, snap *Snapshot, who *visitor, q func(string) string) node {
+	return el("div", v.body(s, ctx, snap, &visit{who, q, s.Shown})...).keyed("body")
 }
 
 // partsOf are the parts of a page that change: the head, and the body of a live view. uri is the address of the page.
 func (s *Server) partsOf(ctx context.Context, uri string, snap *Snapshot, who *visitor) []part {
 	parts := []part{{"head", s.head(snap, who)}}
-	u, err := url.ParseRequestURI(uri)
-	if err != nil {
-		return parts
-	}
-	for _, v := range views {
-		if v.live && (v.path == u.Path || v.path == u.Path+"{$}") {
-			parts = append(parts, part{"body", s.part(ctx, v, snap, u.Query().Get)})
-		}
+	if v := viewOf(uri); v.live {
+		u, _ := url.ParseRequestURI(uri) // viewOf has done so
+		parts = append(parts, part{"body", s.part(ctx, v, snap, who, u.Query().Get)})
 	}
 	return parts
+}
+
+// viewOf is the view at an address, the zero one if there is none.
+func viewOf(uri string) view {
+	if u, err := url.ParseRequestURI(uri); err == nil {
+		for _, v := range views {
+			if v.path == u.Path || v.path == u.Path+"{$}" {
+				return v
+			}
+		}
+	}
+	return view{}
 }
 
 // head has the halt switch, which is on every page.
@@ -208,5 +220,5 @@ func field(id, name, label string, required bool) node {
 	if required {
 		in = in.with("required", "")
 	}
-	return el("div", el("label", txt(label)).with("for", id), in)
+	return el("div", el("label", txt(termsafe.Clean(label))).with("for", id), in)
 }

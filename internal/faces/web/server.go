@@ -28,6 +28,12 @@ type Config struct {
 	Buses func(f func(*app.World) error) []kit.BusProblem
 	// Folder is where the server was started.
 	Folder string
+	// Screen returns the lines that an agent's terminal shows, with their colours.
+	Screen func(ctx context.Context, a Agent) ([]string, error)
+	// Shown is a path as people see it.
+	Shown func(path string) string
+	// Peers is the file that lists other machines.
+	Peers string
 	// Run runs a verb of tutti as its own process, which decides by itself whether it may.
 	Run func(ctx context.Context, c Command) (Answer, error)
 	// Tell shows a line where the server was started.
@@ -70,16 +76,10 @@ func (s *Server) Link(cannot string) string {
 func (s *Server) Serve(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	followed := make(chan error, 1)
+	followed := make(chan struct{})
 	go func() {
-		err := s.Follow(ctx, func(snap *Snapshot) {
-			s.readThreads(ctx, snap)
-			s.hub.put(snap)
-		})
-		if err != nil && ctx.Err() == nil {
-			s.tell("what is shown does not change any more: " + err.Error())
-		}
-		followed <- err
+		s.followWatched(ctx)
+		close(followed)
 	}()
 	go func() {
 		<-ctx.Done()
@@ -93,6 +93,43 @@ func (s *Server) Serve(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// idleTime is how long agents are followed after the last page was closed.
+const idleTime = 10 * time.Second
+
+// followWatched follows the agents while a page is open. It costs nothing when there is none.
+func (s *Server) followWatched(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.hub.wanted:
+		}
+		here, stop := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			err := s.Follow(here, func(snap *Snapshot) {
+				s.readThreads(here, snap)
+				s.hub.put(snap)
+			})
+			if err != nil && here.Err() == nil {
+				s.tell("what is shown does not change any more: " + err.Error())
+			}
+		}()
+		for watched := true; watched; {
+			select {
+			case <-ctx.Done():
+				watched = false
+			case <-time.After(idleTime):
+				watched = s.hub.watched(time.Now().Add(-idleTime))
+			}
+		}
+		stop()
+		<-done
+		s.hub.forget()
+	}
 }
 
 func (s *Server) tell(line string) {

@@ -1,15 +1,50 @@
 package web
 
-import "time"
+import (
+	"time"
+
+	"tutti/internal/faces/cli/kit"
+)
 
 // fullSnapshot has something in each field that others can write; text is in all of them.
 func fullSnapshot(text string) *Snapshot {
 	now := time.Now()
+	agents := []Agent{
+		{Name: text, CLI: text, Model: text, Machine: text, Folder: text, Branch: text, Doing: text, Asks: text, Blocked: text, Since: now, Live: true, Instance: text, Bus: text, Session: text, Server: text, Registry: text},
+		{Name: "tests", CLI: "codex", Folder: "~/src/shop-wt", Doing: "idle", Since: now.Add(-12 * time.Minute), Live: true, Session: "tests", Registry: "r", Unread: 2, Guess: true},
+	}
 	return &Snapshot{
-		At: now,
-		threads: []thread{{bus: "/home/ana/.h2a", id: "thread-1", last: now, count: 4, messages: []message{
+		At: now, Agents: agents, Notes: []string{text},
+		Waits: []Wait{
+			{ID: "w1", Agent: agents[1].Key(), Text: text, Since: now.Add(-40 * time.Second), Typed: text},
+			{ID: "w2" + text, Text: text, Since: now, Typed: text, Actions: []Action{{ID: "answer", Label: text, Input: text, Args: []string{"answer", text, "--"}}, {ID: "show", Label: text, Args: []string{"escalation", "show", text}}}},
+		},
+		threads: []thread{{bus: text, id: text, last: now, count: 4, messages: []message{
 			{id: "m1", from: text, to: text, text: text, verdict: text, counts: true, at: now.Add(-time.Minute)},
 			{id: "m2", from: "codex:tests", to: "claude:api", text: text, verdict: "unsigned", at: now},
+		}}},
+		problems: []kit.BusProblem{{Bus: text, Error: text}},
+	}
+}
+
+// shopSnapshot is what the pictures of the documentation show.
+func shopSnapshot() *Snapshot {
+	now := time.Now()
+	agents := []Agent{
+		{Name: "api", CLI: "claude", Model: "opus", Folder: "~/src/shop", Branch: "main", Doing: "working", Since: now.Add(-2 * time.Minute), Live: true, Session: "api", Registry: "r"},
+		{Name: "api-2", CLI: "claude", Folder: "~/src/shop", Branch: "main", Doing: "waiting", Asks: "to run: npm publish --dry-run", Since: now.Add(-40 * time.Second), Live: true, Session: "api-2", Registry: "r", Unread: 1},
+		{Name: "tests", CLI: "codex", Folder: "~/src/shop-wt", Branch: "migrations", Doing: "idle", Since: now.Add(-12 * time.Minute), Live: true, Session: "tests", Registry: "r"},
+		{Name: "docs", CLI: "gemini", Folder: "~/src/docs", Doing: "idle", Guess: true, Since: now.Add(-time.Hour), Live: true, Session: "docs", Registry: "r", Unread: 2},
+	}
+	return &Snapshot{
+		At: now, Agents: agents,
+		Waits: []Wait{
+			{ID: "p", Agent: agents[1].Key(), Text: "api-2 asks to run: npm publish --dry-run", Since: now.Add(-40 * time.Second), Typed: "tutti session attach api-2"},
+			{ID: "q", Agent: agents[0].Key(), Text: "api asks: may I drop the table legacy_orders?", Since: now.Add(-5 * time.Minute), Typed: "tutti answer evt-1 ANSWER", Actions: []Action{{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", "evt-1", "--"}}}},
+		},
+		threads: []thread{{bus: "~/src/shop/.h2a", id: "t", last: now, count: 2, messages: []message{
+			{id: "m1", from: "claude:api", to: "codex:tests", text: "do the migrations pass?", verdict: "verified", counts: true, at: now.Add(-3 * time.Minute)},
+			{id: "m2", from: "codex:tests", to: "claude:api", text: "014 fails on sqlite, passes on postgres", verdict: "verified", counts: true, at: now.Add(-2 * time.Minute)},
 		}}},
 	}
 }

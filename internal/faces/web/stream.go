@@ -25,9 +25,11 @@ type hub struct {
 	newest  *Snapshot
 	changed chan struct{} // closed by the next snapshot
 	streams int
+	asked   time.Time     // when a page was asked for last
+	wanted  chan struct{} // has a value while a page is wanted and agents may not be followed
 }
 
-func newHub() *hub { return &hub{changed: make(chan struct{})} }
+func newHub() *hub { return &hub{changed: make(chan struct{}), wanted: make(chan struct{}, 1)} }
 
 func (h *hub) put(s *Snapshot) {
 	h.mu.Lock()
@@ -45,17 +47,43 @@ func (h *hub) get() (*Snapshot, int64, <-chan struct{}) {
 	return h.newest, h.seq, h.changed
 }
 
-// wait is get that waits for the first snapshot.
-func (h *hub) wait(ctx context.Context) (*Snapshot, int64, error) {
+// want says that a page is wanted.
+func (h *hub) want() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asked = time.Now()
+	select {
+	case h.wanted <- struct{}{}:
+	default:
+	}
+}
+
+// watched tells whether a page is open, or was asked for since then.
+func (h *hub) watched(since time.Time) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.streams > 0 || h.asked.After(since)
+}
+
+// forget drops the snapshot: it is not kept up to date from now on.
+func (h *hub) forget() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.newest = nil
+}
+
+// wait returns the newest snapshot, and waits for the first one.
+func (h *hub) wait(ctx context.Context) (*Snapshot, error) {
+	h.want()
 	for {
-		s, seq, changed := h.get()
+		s, _, changed := h.get()
 		if s != nil {
-			return s, seq, nil
+			return s, nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, 0, ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }
@@ -118,7 +146,14 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 	sent := map[string]string{} // the parts, as the page has them
 	beats := time.NewTicker(beatTime)
 	defer beats.Stop()
+	var again <-chan time.Time // a screen changes without a snapshot
+	if viewOf(name).again > 0 {
+		t := time.NewTicker(viewOf(name).again)
+		defer t.Stop()
+		again = t.C
+	}
 	for {
+		s.hub.want()
 		snap, seq, changed := s.hub.get()
 		if snap != nil {
 			u := update{At: snap.At}
@@ -137,6 +172,8 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 		for {
 			select {
 			case <-changed:
+				break wait
+			case <-again:
 				break wait
 			case now := <-beats.C:
 				if send(": still here\nevent: beat\ndata: "+string(render.JSON(beat{now}))+"\n\n") != nil {

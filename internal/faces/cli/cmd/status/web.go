@@ -1,4 +1,4 @@
-package setup
+package status
 
 import (
 	"bufio"
@@ -9,9 +9,9 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/web"
 )
@@ -29,6 +29,7 @@ type webLink struct {
 	Why      string `json:"why,omitempty"` // the page only shows
 }
 
+// WebVerbs are the verbs of the web page.
 var WebVerbs = []kit.Verb{{
 	Name: "web", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Opts: kit.WithFlags(runWeb), Result: webLink{},
 	Short: "show your agents and what waits for you in a browser",
@@ -59,11 +60,15 @@ func runWeb(ctx context.Context, c *kit.Call, opt *webOptions) error {
 	if err != nil {
 		return kit.FailIO(kit.InstallHint, err, "find our own program")
 	}
-	out := &webTeller{c: c}
+	out, view := &webTeller{c: c}, newWebView(c)
 	folder, _ := os.Getwd()
+	peers := ""
+	if o, err := fast.HaltOffice(c); err == nil {
+		peers = o.PeersPath()
+	}
 	s, err := web.Listen(web.Config{
-		Follow: followAll(c), Buses: func(f func(*app.World) error) []kit.BusProblem { return c.Worlds(f) },
-		Folder: folder, Run: runSelf(self), Tell: out.line,
+		Follow: view.follow, Screen: view.top.screen, Buses: func(f func(*app.World) error) []kit.BusProblem { return c.Worlds(f) },
+		Folder: folder, Shown: c.App.Shown, Peers: peers, Run: runSelf(self), Tell: out.line,
 	}, opt.Port)
 	if err != nil {
 		return kit.FailIO("", err, "web")
@@ -153,11 +158,3 @@ func openBrowser(ctx context.Context, link string) {
 	}
 }
 
-// followAll is the source of the page.
-func followAll(c *kit.Call) func(context.Context, func(*web.Snapshot)) error {
-	return func(ctx context.Context, changed func(*web.Snapshot)) error {
-		changed(&web.Snapshot{At: time.Now()})
-		<-ctx.Done()
-		return nil
-	}
-}
