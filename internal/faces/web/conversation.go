@@ -1,25 +1,27 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
 	"tutti/internal/app"
+	"tutti/internal/core/address"
 )
 
 // threadsList shows the conversations of the user's agents, the latest first.
-func threadsList(snap *Snapshot) node {
+func threadsList(snap *Snapshot, v *visit) node {
 	kids := []node{el("h2", txt("Threads"))}
 	if len(snap.threads) == 0 {
 		kids = append(kids, el("p.quiet", txt("Your agents have not written to each other yet.")))
 	}
 	for i := range snap.threads {
-		kids = append(kids, threadCard(&snap.threads[i]))
+		kids = append(kids, threadCard(&snap.threads[i], v))
 	}
 	return el("section", append(problemsOf(snap.problems), kids...)...)
 }
 
-func threadCard(t *thread) node {
+func threadCard(t *thread, v *visit) node {
 	kids := []node{}
 	for i := range t.messages {
 		kids = append(kids, messageNode(&t.messages[i]))
@@ -28,7 +30,7 @@ func threadCard(t *thread) node {
 	if more := t.count - len(t.messages); more > 0 {
 		label = fmt.Sprintf("whole thread, %d more", more)
 	}
-	kids = append(kids, el("p", el("a", txt(label)).with("href", href("/thread", "bus", t.bus, "id", t.id)), txt(" on "), word(t.bus)))
+	kids = append(kids, el("p", el("a", txt(label)).with("href", href("/thread", "bus", t.bus, "id", t.id)), txt(" on "), word(v.shown(t.bus))))
 	return el("article.thread", kids...).keyed("thread-" + t.id)
 }
 
@@ -38,8 +40,13 @@ func messageNode(m *message) node {
 	if m.counts {
 		class = "span.good"
 	}
-	head := el("p", el("strong", word(m.from)), txt(" → "), word(m.to), txt(" · "), since(m.at), txt(" ago · "), el(class, word(m.verdict)))
+	head := el("p", el("strong", who(m.from)), txt(" → "), who(m.to), txt(" · "), since(m.at), txt(" ago · "), el(class, word(m.verdict)))
 	return el("div.message", head, peer(m.text))
+}
+
+// who is an agent by its short name; the whole one is its title.
+func who(instance string) node {
+	return word(cmp.Or(address.Instance(instance).Channel(), instance)).with("title", instance)
 }
 
 // threadPage shows one conversation.

@@ -64,7 +64,7 @@ func (s *Server) now(_ context.Context, snap *Snapshot, v *visit) []node {
 	for _, n := range snap.Notes {
 		out = append(out, el("p.bad", peer(n)))
 	}
-	return append(out, waitsList(snap, v), agentsTable(snap, v), threadsList(snap))
+	return append(out, waitsList(snap, v), agentsTable(snap, v), threadsList(snap, v))
 }
 
 // waitsList has what waits for the user, each thing with its actions.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"tutti/internal/core/termsafe"
@@ -186,7 +187,7 @@ func ago(at string) string {
 	if err != nil {
 		return ""
 	}
-	return termsafe.Duration(time.Since(t))
+	return strings.TrimSuffix(termsafe.Ago(max(0, time.Since(t))), " ago")
 }
 
 // href is the address of a page with parameters: name, value.

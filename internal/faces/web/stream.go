@@ -26,7 +26,7 @@ type hub struct {
 	changed chan struct{} // closed by the next snapshot
 	streams int
 	asked   time.Time     // when a page was asked for last
-	wanted  chan struct{} // has a value while a page is wanted and agents may not be followed
+	wanted  chan struct{} // receives a value when a browser asks for a page
 }
 
 func newHub() *hub { return &hub{changed: make(chan struct{}), wanted: make(chan struct{}, 1)} }
@@ -47,7 +47,7 @@ func (h *hub) get() (*Snapshot, int64, <-chan struct{}) {
 	return h.newest, h.seq, h.changed
 }
 
-// want says that a page is wanted.
+// want says that a browser asks for a page.
 func (h *hub) want() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

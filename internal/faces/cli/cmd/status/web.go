@@ -157,4 +157,3 @@ func openBrowser(ctx context.Context, link string) {
 		}
 	}
 }
-

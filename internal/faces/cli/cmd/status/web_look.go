@@ -2,19 +2,17 @@ package status
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/overview"
 	"tutti/internal/attention/todo"
 	buses "tutti/internal/bus/inventory"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/tui"
 	"tutti/internal/faces/web"
-	"tutti/internal/halt"
-	"tutti/internal/platform/fswatch"
 	"tutti/internal/sessions/registry"
 	"tutti/internal/store"
 )
@@ -41,39 +39,33 @@ func (w *webView) follow(ctx context.Context, changed func(*web.Snapshot)) error
 	for _, root := range w.roots() {
 		go watchBus(ctx, root, hint)
 	}
-	if path := halt.Path(); path != "" {
-		if look, stop, err := fswatch.Notify(filepath.Dir(path), filepath.Base(path)); err == nil {
-			defer stop()
-			go pass(ctx, look, hint)
-		}
+	watch := newTopWatch()
+	defer watch.close()
+	if home, err := w.c.App.Home(); err == nil {
+		watch.home(home)
 	}
-	pause := lookSoon
+	go pass(ctx, watch.news, hint)
 	var last *tui.Snapshot
-	for {
+	overview.Follow(ctx, webPace, hints, func(ctx context.Context) (news bool) {
 		s, err := w.top.look(ctx)
 		switch {
 		case ctx.Err() != nil:
-			return nil
-		case err != nil && s == nil:
+			return false
+		case s == nil:
 			changed(&web.Snapshot{At: time.Now(), Notes: []string{err.Error()}})
-		case last != nil && same(last, s):
-			pause = min(lookLater, pause*2)
-		default:
-			pause = lookSoon
+			return false
 		}
-		if s != nil {
-			last = s
-			changed(w.snapshot(s))
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-hints:
-			pause = lookSoon
-		case <-time.After(pause):
-		}
-	}
+		watch.registries(s)
+		news = last == nil || !same(last, s)
+		last = s
+		changed(w.snapshot(s))
+		return news
+	})
+	return nil
 }
+
+// webPace lets a message be on the page within 200 ms.
+var webPace = overview.Pace{Least: 50 * time.Millisecond, Soon: lookSoon, Later: lookLater}
 
 // roots are the buses of this user.
 func (w *webView) roots() (all []app.Settings) {
