@@ -140,13 +140,13 @@ func agentsTable(snap *Snapshot, v *visit) node {
 		}
 		more := []node{}
 		if a.Session != "" {
-			more = append(more, el("a.button", txt("Screen")).with("aria-label", "screen of "+a.Name).with("href", href("/screen", "agent", id)))
+			more = append(more, el("a.button", txt("Screen")).with("aria-label", "screen of "+a.Agent).with("href", href("/screen", "agent", id)))
 		}
 		unread := strconv.Itoa(a.Unread)
 		if a.More {
 			unread += " or more"
 		}
-		rows = append(rows, el("tr", name(a.Name), cell("CLI", word(join(a.CLI, a.Model))), cell("folder", what...), cell("doing", doing(a)...),
+		rows = append(rows, el("tr", name(a.Agent), cell("CLI", word(a.CLI)), cell("folder", what...), cell("doing", doing(a)...),
 			cell("unread", txt(unread)), cell("screen", more...)).keyed(id))
 	}
 	return table("Agents", "There are none. Start one with \"tutti session create\", or run an agent CLI that is connected.", rows, "agent", "CLI", "folder", "doing", "unread", "screen")
@@ -175,13 +175,6 @@ func doing(a *Agent) (out []node) {
 		out = append(out, txt(" blocked: "), peer(a.Blocked))
 	}
 	return out
-}
-
-func join(a, b string) string {
-	if b == "" {
-		return a
-	}
-	return a + " " + b
 }
 
 // machinesPage lists the agents by machine, and the machines that are known by ssh.

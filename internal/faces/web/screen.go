@@ -12,7 +12,7 @@ func (s *Server) screen(ctx context.Context, snap *Snapshot, v *visit) []node {
 	for i := range snap.Agents {
 		a := &snap.Agents[i]
 		if id := short("agent", a.Key()); id == v.q("agent") {
-			out := []node{el("p", el("strong", word(a.Name)), txt(" · "), word(a.CLI), txt(" · "), word(v.shown(a.Folder)), txt(" · ")), el("p", doing(a)...)}
+			out := []node{el("p", el("strong", word(a.Agent)), txt(" · "), word(a.CLI), txt(" · "), word(v.shown(a.Folder)), txt(" · ")), el("p", doing(a)...)}
 			if v.who.Cannot == "" {
 				out = append(out, form("ask", hidden("kind", "prompt"), hidden("agent", id), field("prompt-text", "text", "Prompt for this agent", true),
 					button("", "Send the prompt")).keyed("prompt"))

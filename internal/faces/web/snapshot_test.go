@@ -3,6 +3,8 @@ package web
 import (
 	"time"
 
+	"tutti/internal/attention/overview"
+	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -10,8 +12,8 @@ import (
 func fullSnapshot(text string) *Snapshot {
 	now := time.Now()
 	agents := []Agent{
-		{Name: text, CLI: text, Model: text, Machine: text, Folder: text, Branch: text, Doing: text, Asks: text, Blocked: text, Since: now, Live: true, Instance: text, Bus: text, Session: text, Server: text, Registry: text},
-		{Name: "tests", CLI: "codex", Folder: "~/src/shop-wt", Doing: "idle", Since: now.Add(-12 * time.Minute), Live: true, Session: "tests", Registry: "r", Unread: 2, Guess: true},
+		{Row: overview.Row{Agent: text, CLI: text, Machine: text, Folder: text, Branch: text, Doing: text, Asks: text, Blocked: text, Since: now, Live: true, Instance: address.Instance(text), Bus: text, Session: text, Server: text, Registry: text}},
+		{Row: overview.Row{Agent: "tests", CLI: "codex", Folder: "~/src/shop-wt", Doing: "idle", Since: now.Add(-12 * time.Minute), Live: true, Session: "tests", Registry: "r", Unread: 2, Guess: true}},
 	}
 	return &Snapshot{
 		At: now, Agents: agents, Notes: []string{text},
@@ -31,10 +33,10 @@ func fullSnapshot(text string) *Snapshot {
 func shopSnapshot() *Snapshot {
 	now := time.Now()
 	agents := []Agent{
-		{Name: "api", CLI: "claude", Model: "opus", Folder: "~/src/shop", Branch: "main", Doing: "working", Since: now.Add(-2 * time.Minute), Live: true, Session: "api", Registry: "r"},
-		{Name: "api-2", CLI: "claude", Folder: "~/src/shop", Branch: "main", Doing: "waiting", Asks: "to run: npm publish --dry-run", Since: now.Add(-40 * time.Second), Live: true, Session: "api-2", Registry: "r", Unread: 1},
-		{Name: "tests", CLI: "codex", Folder: "~/src/shop-wt", Branch: "migrations", Doing: "idle", Since: now.Add(-12 * time.Minute), Live: true, Session: "tests", Registry: "r"},
-		{Name: "docs", CLI: "gemini", Folder: "~/src/docs", Doing: "idle", Guess: true, Since: now.Add(-time.Hour), Live: true, Session: "docs", Registry: "r", Unread: 2},
+		{Row: overview.Row{Agent: "api", CLI: "claude", Folder: "~/src/shop", Branch: "main", Doing: "working", Since: now.Add(-2 * time.Minute), Live: true, Session: "api", Registry: "r"}},
+		{Row: overview.Row{Agent: "api-2", CLI: "claude", Folder: "~/src/shop", Branch: "main", Doing: "waiting", Asks: "to run: npm publish --dry-run", Since: now.Add(-40 * time.Second), Live: true, Session: "api-2", Registry: "r", Unread: 1}},
+		{Row: overview.Row{Agent: "tests", CLI: "codex", Folder: "~/src/shop-wt", Branch: "migrations", Doing: "idle", Since: now.Add(-12 * time.Minute), Live: true, Session: "tests", Registry: "r"}},
+		{Row: overview.Row{Agent: "docs", CLI: "gemini", Folder: "~/src/docs", Doing: "idle", Guess: true, Since: now.Add(-time.Hour), Live: true, Session: "docs", Registry: "r", Unread: 2}},
 	}
 	return &Snapshot{
 		At: now, Agents: agents,

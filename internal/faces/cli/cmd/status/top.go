@@ -94,7 +94,7 @@ func (t *topView) options() (*tui.Options, error) {
 // How long follow waits between two looks: as short as that where something has changed, else longer and longer. News end the wait.
 const (
 	lookSoon  = time.Second
-	lookApart = 200 * time.Millisecond // at least
+	lookApart = 100 * time.Millisecond // at least: a message is shown within 200 ms
 )
 
 // later is the longest wait. A screen reports no change by itself, so a question of an agent that works is found in two seconds at most.

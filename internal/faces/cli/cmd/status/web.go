@@ -14,6 +14,7 @@ import (
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/web"
+	"tutti/internal/sessions/registry"
 )
 
 type webOptions struct {
@@ -60,14 +61,14 @@ func runWeb(ctx context.Context, c *kit.Call, opt *webOptions) error {
 	if err != nil {
 		return kit.FailIO(kit.InstallHint, err, "find our own program")
 	}
-	out, view := &webTeller{c: c}, newWebView(c)
+	out, top := &webTeller{c: c}, &topView{c: c, rows: map[string]*registry.Row{}}
 	folder, _ := os.Getwd()
 	peers := ""
 	if o, err := fast.HaltOffice(c); err == nil {
 		peers = o.PeersPath()
 	}
 	s, err := web.Listen(web.Config{
-		Follow: view.follow, Screen: view.top.screen, Buses: func(f func(*app.World) error) []kit.BusProblem { return c.Worlds(f) },
+		Follow: top.followForWeb, Screen: top.screen, Buses: func(f func(*app.World) error) []kit.BusProblem { return c.Worlds(f) },
 		Folder: folder, Shown: c.App.Shown, Peers: peers, Run: runSelf(self), Tell: out.line,
 	}, opt.Port)
 	if err != nil {

@@ -5,118 +5,29 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/app"
-	"tutti/internal/attention/overview"
 	"tutti/internal/attention/todo"
-	buses "tutti/internal/bus/inventory"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/tui"
 	"tutti/internal/faces/web"
-	"tutti/internal/sessions/registry"
-	"tutti/internal/store"
 )
 
-// A webView looks for the page: at once when a bus or the halt switch changes, and every few seconds for what tells nothing by itself.
-type webView struct {
-	top *topView
-	c   *kit.Call
-}
-
-func newWebView(c *kit.Call) *webView {
-	return &webView{top: &topView{c: c, rows: map[string]*registry.Row{}}, c: c}
-}
-
-// follow looks until the context ends.
-func (w *webView) follow(ctx context.Context, changed func(*web.Snapshot)) error {
-	hints := make(chan struct{}, 1)
-	hint := func() {
-		select {
-		case hints <- struct{}{}:
-		default:
+// followForWeb looks as the terminal screen does, until the context ends.
+func (t *topView) followForWeb(ctx context.Context, changed func(*web.Snapshot)) error {
+	t.follow(ctx, func(s *tui.Snapshot, err error) {
+		if s == nil {
+			s = &tui.Snapshot{At: time.Now()}
 		}
-	}
-	for _, root := range w.roots() {
-		go watchBus(ctx, root, hint)
-	}
-	watch := newTopWatch()
-	defer watch.close()
-	if home, err := w.c.App.Home(); err == nil {
-		watch.home(home)
-	}
-	go pass(ctx, watch.news, hint)
-	var last *tui.Snapshot
-	overview.Follow(ctx, webPace, hints, func(ctx context.Context) (news bool) {
-		s, err := w.top.look(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return false
-		case s == nil:
-			changed(&web.Snapshot{At: time.Now(), Notes: []string{err.Error()}})
-			return false
+		out := webSnapshot(s)
+		if err != nil {
+			out.Notes = append(out.Notes, err.Error())
 		}
-		watch.registries(s)
-		news = last == nil || !same(last, s)
-		last = s
-		changed(w.snapshot(s))
-		return news
+		changed(out)
 	})
 	return nil
 }
 
-// webPace lets a message be on the page within 200 ms.
-var webPace = overview.Pace{Least: 50 * time.Millisecond, Soon: lookSoon, Later: lookLater}
-
-// roots are the buses of this user.
-func (w *webView) roots() (all []app.Settings) {
-	all = append(all, app.Settings{})
-	if root, err := w.c.App.Root(); err == nil {
-		all[0].Root = root.Path
-	}
-	state, err := w.c.App.StateDir()
-	if err != nil || w.c.RootFlag() != "" {
-		return all
-	}
-	places, _ := buses.All(state, buses.Bus) // the look itself says what cannot be read
-	for i := range places {
-		if !app.SameFolder(places[i].Path, all[0].Root) {
-			all = append(all, app.Settings{Root: places[i].Path})
-		}
-	}
-	return all
-}
-
-// watched is what changes on a bus when agents write, read, ask or agree.
-var watched = []store.Scope{{Kind: store.Inbox}, {Kind: store.Archive}, {Kind: store.Journal}}
-
-func watchBus(ctx context.Context, of app.Settings, hint func()) {
-	w, err := app.New(of).World(app.Reading)
-	if err != nil {
-		return // there is none, or the look says why it cannot be read
-	}
-	defer w.Close()
-	changes, err := w.Store.Watch(ctx, watched)
-	if err != nil {
-		return
-	}
-	for range changes {
-		hint()
-	}
-}
-
-func pass(ctx context.Context, from <-chan struct{}, hint func()) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-from:
-			hint()
-		}
-	}
-}
-
-// snapshot is a snapshot of the terminal screen as the page shows it.
-func (w *webView) snapshot(s *tui.Snapshot) *web.Snapshot {
+// webSnapshot is a snapshot of the terminal screen as the page shows it.
+func webSnapshot(s *tui.Snapshot) *web.Snapshot {
 	out := &web.Snapshot{At: s.At, Agents: s.Agents, Notes: s.Notes}
 	for i := range s.Waits {
 		one := &s.Waits[i]
