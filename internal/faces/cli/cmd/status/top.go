@@ -58,7 +58,8 @@ func runTop(ctx context.Context, c *kit.Call, opt *topOptions) error {
 // A topView looks again and again for the live screen.
 type topView struct {
 	c    *kit.Call
-	lock sync.Mutex
+	one  sync.Mutex // held by a look: what it reads once for the process is not made for two
+	lock sync.Mutex // guards rows
 	rows map[string]*registry.Row // of the sessions of the last look, by the key of the agent
 }
 
@@ -165,6 +166,8 @@ func same(a, b *tui.Snapshot) bool {
 
 // look makes a snapshot. What it would remark beside it has no place on the screen.
 func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
+	t.one.Lock()
+	defer t.one.Unlock()
 	c := *t.c
 	c.Out, c.ErrFile, c.App = nil, io.Discard, t.c.App.In(t.c.App.WorkDir())
 	opt := &statusOptions{}
