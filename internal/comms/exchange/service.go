@@ -38,6 +38,7 @@ import (
 	"tutti/internal/comms/machines"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/orgfile"
+	"tutti/internal/core/render"
 	"tutti/internal/halt"
 	"tutti/internal/platform/gpg"
 	"tutti/internal/platform/ssh"
@@ -161,4 +162,20 @@ func (o *Service) pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// A HaltView is the halt switch of this machine for programs.
+type HaltView struct {
+	Active bool    `json:"active"`
+	Reason *string `json:"reason"`
+	Since  *string `json:"since"`
+}
+
+// ViewHalt returns the state of the switch, with its time in a zone.
+func ViewHalt(s halt.State, zone *time.Location) HaltView {
+	v := HaltView{Active: s.Halted, Reason: render.OrNull(s.Reason)}
+	if !s.Since.IsZero() {
+		v.Since = new(protocol.FormatTime(s.Since.In(zone)))
+	}
+	return v
 }

@@ -3,6 +3,7 @@ package fleet
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/platform/atomicfile"
 )
 
@@ -25,6 +27,15 @@ type cache struct {
 	path, key string
 	written   time.Time         // of what was found in the file, zero: nothing
 	kept      map[string][]byte // by the name of the machine
+}
+
+// A cacheContent is what the file has.
+type cacheContent struct {
+	WrittenAt string `json:"written_at"`
+	Key       string `json:"key"`
+	Result    struct {
+		Peers []json.RawMessage `json:"peers"` // as of PeerView
+	} `json:"result"`
 }
 
 func newCache(path string, list []byte, enumerate bool) *cache {
@@ -103,7 +114,7 @@ func (p *Peer) restore(raw []byte, now time.Time) bool {
 // keep writes what is known now. What was kept before and holds on does not become younger by that.
 func (c *cache) keep(peers []Peer, now time.Time) error {
 	old, changed := false, false
-	var list [][]byte
+	var list []json.RawMessage
 	for _, p := range peers {
 		_, had := c.kept[p.Host.Name]
 		delete(c.kept, p.Host.Name)
@@ -116,7 +127,7 @@ func (c *cache) keep(peers []Peer, now time.Time) error {
 		default:
 			changed = true
 		}
-		list = append(list, p.JSON())
+		list = append(list, render.JSON(p.View()))
 	}
 	if !changed {
 		return nil
@@ -127,10 +138,8 @@ func (c *cache) keep(peers []Peer, now time.Time) error {
 	if old && !c.written.IsZero() {
 		now = c.written
 	}
-	var o canonjson.Object
-	o.Str("written_at", stamp(now))
-	o.Str("key", c.key)
-	o.Within("result", func(o *canonjson.Object) { o.Each("peers", len(list), func(i int) []byte { return list[i] }) })
+	var file cacheContent
+	file.WrittenAt, file.Key, file.Result.Peers = stamp(now), c.key, render.List(list)
 	if err := os.MkdirAll(filepath.Dir(c.path), 0o700); err != nil {
 		return err
 	}
@@ -139,7 +148,7 @@ func (c *cache) keep(peers []Peer, now time.Time) error {
 		return err
 	}
 	defer dir.Close()
-	data := append(o.End(), '\n')
+	data := append(render.JSON(file), '\n')
 	if len(data) > maxCache {
 		return errors.New("it is too much")
 	}

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/platform/ssh"
 	"tutti/internal/test/commstest"
 )
@@ -266,7 +267,7 @@ func TestReportJSON(t *testing.T) {
 		`"peers":[{"name":"beta","host":"beta.example","reachable":true,"latency_ms":12,"last_seen":"` + s + `","error":null,"halted":true,"projects":[]},` +
 		`{"name":"gamma","host":"gamma.example","reachable":false,"latency_ms":null,"last_seen":null,"error":"ssh exit 255: No route to host","halted":null,"projects":null}],` +
 		`"cached":false,"cache_age_seconds":null,"warnings":[]}`
-	if got := r.JSON(); string(got) != want || !canonjson.Valid(got) {
+	if got := render.JSON(r.View()); string(got) != want || !canonjson.Valid(got) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

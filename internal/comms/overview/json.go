@@ -3,91 +3,102 @@ package overview
 import (
 	"time"
 
+	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/core/canonjson"
-	"tutti/internal/halt"
+	"tutti/internal/core/render"
 )
 
-// JSON writes the survey for programs, as one object. Its first two members and what is in them have the names that other programs
-// know. With conversations each project has its own.
-func (s *Overview) JSON(conversations bool) []byte {
-	var o canonjson.Object
-	o.Str("scanned_at", protocol.FormatTime(s.At))
-	o.Each("projects", len(s.Projects), func(i int) []byte { return s.Projects[i].json(conversations) })
-	o.Raw("halt", haltJSON(s.Halt, s.At.Location()))
-	o.Int("failed_sends", int64(s.Failed))
-	o.Each("warnings", len(s.Warnings), func(i int) []byte {
-		w := &s.Warnings[i]
-		var o canonjson.Object
-		o.OrNull("project", w.Project)
-		o.Str("code", w.Code)
-		o.Str("text", w.Text)
-		return o.End()
-	})
-	return o.End()
+// A View is the overview for programs. Its first two members and what is in them have the names that other programs know.
+type View struct {
+	At       string            `json:"scanned_at"` // when it was made
+	Projects []ProjectView     `json:"projects"`
+	Halt     exchange.HaltView `json:"halt"`
+	Failed   int               `json:"failed_sends"` // messages that wait for another try
+	Warnings []WarningView     `json:"warnings"`
 }
 
-func haltJSON(s halt.State, zone *time.Location) []byte {
-	var o canonjson.Object
-	o.Bool("active", s.Halted)
-	o.OrNull("reason", s.Reason)
-	if s.Since.IsZero() {
-		o.Null("since")
-	} else {
-		o.Str("since", protocol.FormatTime(s.Since.In(zone)))
-	}
-	return o.End()
+// A WarningView is a warning.
+type WarningView struct {
+	Project *string `json:"project"`
+	Code    string  `json:"code"`
+	Text    string  `json:"text"`
 }
 
-func (p *Project) json(conversations bool) []byte {
-	var o canonjson.Object
-	o.Str("name", p.Name)
-	o.Int("pending_count", int64(p.Pending))
-	if m := p.Latest; m == nil {
-		o.Null("most_recent")
-	} else {
-		o.Within("most_recent", func(o *canonjson.Object) {
-			o.Str("filename", m.Name)
-			o.Int("age_seconds", int64(m.Age/time.Second))
-		})
+// A ProjectView is a project with its mailbox.
+type ProjectView struct {
+	Name          string             `json:"name"`
+	Pending       int                `json:"pending_count"` // messages that wait
+	Latest        *MessageView       `json:"most_recent"`
+	Literal       int                `json:"pending_literal"` // the same, where only releases in this mailbox count
+	Path          string             `json:"path"`
+	Messages      int                `json:"messages"` // all in the mailbox
+	Error         string             `json:"error,omitempty"`
+	Conversations []ConversationView `json:"conversations,omitzero"` // with --conversations
+}
+
+// A MessageView is the latest message.
+type MessageView struct {
+	Name string `json:"filename"`
+	Age  int64  `json:"age_seconds"`
+}
+
+// A ConversationView is a conversation.
+type ConversationView struct {
+	ID                  string   `json:"id"`
+	Partner             *string  `json:"partner"` // the other project
+	Originator          *string  `json:"originator"`
+	Receiver            *string  `json:"receiver"`
+	Open                bool     `json:"open"`
+	Awaited             string   `json:"awaited"`         // who is to write next
+	AwaitedProject      *string  `json:"awaited_project"` // the project that is to write next
+	Sequence            int      `json:"sequence"`        // of the last message
+	NextSequence        int      `json:"next_sequence"`
+	LastType            *string  `json:"last_type"`
+	LastAt              *string  `json:"last_at"`
+	Pending             int      `json:"pending_count"` // messages that wait
+	ReleaseStatus       *string  `json:"release_status"`
+	VerificationOverdue bool     `json:"verification_overdue"`
+	ReplyOverdue        bool     `json:"reply_overdue"`
+	Stalled             bool     `json:"stalled"`
+	Paused              bool     `json:"paused"`
+	OneSided            bool     `json:"one_sided"`    // only one direction of it is known
+	NextMustBe          *string  `json:"next_must_be"` // the type of the next message
+	Warnings            []string `json:"warnings"`
+}
+
+// View returns the overview for programs. With conversations each project has its own.
+func (s *Overview) View(conversations bool) View {
+	return View{
+		At: protocol.FormatTime(s.At), Halt: exchange.ViewHalt(s.Halt, s.At.Location()), Failed: s.Failed,
+		Projects: render.Each(s.Projects, func(p *Project) ProjectView { return p.view(conversations) }),
+		Warnings: render.Each(s.Warnings, func(w Warning) WarningView { return WarningView{render.OrNull(w.Project), w.Code, w.Text} }),
 	}
-	o.Int("pending_literal", int64(p.Literal))
-	o.Str("path", p.Path)
-	o.Int("messages", int64(p.Messages))
+}
+
+func (p *Project) view(conversations bool) ProjectView {
+	v := ProjectView{Name: p.Name, Pending: p.Pending, Literal: p.Literal, Path: p.Path, Messages: p.Messages}
+	if m := p.Latest; m != nil {
+		v.Latest = &MessageView{m.Name, int64(m.Age / time.Second)}
+	}
 	if p.Err != nil {
-		o.Str("error", p.Err.Error())
+		v.Error = p.Err.Error()
 	}
 	if conversations {
-		o.Each("conversations", len(p.Conversations), func(i int) []byte { return p.Conversations[i].json() })
+		v.Conversations = render.Each(p.Conversations, Conversation.view)
 	}
-	return o.End()
+	return v
 }
 
-func (c *Conversation) json() []byte {
-	var o canonjson.Object
-	o.Str("id", c.ID)
-	o.OrNull("partner", c.Partner)
-	o.OrNull("originator", c.Originator)
-	o.OrNull("receiver", c.Receiver)
-	o.Bool("open", c.Open)
-	o.Str("awaited", string(c.Awaited))
-	o.OrNull("awaited_project", c.AwaitedName)
-	o.Int("sequence", int64(c.Last.Sequence))
-	o.Int("next_sequence", int64(c.NextSequence))
-	o.OrNull("last_type", string(c.Last.Type))
-	if c.Last.Time.IsZero() {
-		o.Null("last_at")
-	} else {
-		o.Str("last_at", protocol.FormatTime(c.Last.Time))
+func (c Conversation) view() ConversationView {
+	v := ConversationView{
+		ID: c.ID, Partner: render.OrNull(c.Partner), Originator: render.OrNull(c.Originator), Receiver: render.OrNull(c.Receiver),
+		Open: c.Open, Awaited: string(c.Awaited), AwaitedProject: render.OrNull(c.AwaitedName), Sequence: c.Last.Sequence, NextSequence: c.NextSequence,
+		LastType: render.OrNull(string(c.Last.Type)), Pending: c.Waiting, ReleaseStatus: render.OrNull(c.ReleaseStatus),
+		VerificationOverdue: c.VerificationOverdue, ReplyOverdue: c.ReplyOverdue, Stalled: c.Stalled, Paused: c.PollingPaused, OneSided: c.OneSided,
+		NextMustBe: render.OrNull(string(c.NextMustBe)), Warnings: render.List(c.Warnings),
 	}
-	o.Int("pending_count", int64(c.Waiting))
-	o.OrNull("release_status", c.ReleaseStatus)
-	o.Bool("verification_overdue", c.VerificationOverdue)
-	o.Bool("reply_overdue", c.ReplyOverdue)
-	o.Bool("stalled", c.Stalled)
-	o.Bool("paused", c.PollingPaused)
-	o.Bool("one_sided", c.OneSided)
-	o.OrNull("next_must_be", string(c.NextMustBe))
-	o.Strs("warnings", c.Warnings)
-	return o.End()
+	if !c.Last.Time.IsZero() {
+		v.LastAt = new(protocol.FormatTime(c.Last.Time))
+	}
+	return v
 }

@@ -13,6 +13,7 @@ import (
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
+	"tutti/internal/core/render"
 	"tutti/internal/halt"
 )
 
@@ -363,7 +364,7 @@ func TestJSONAndOrder(t *testing.T) {
 	r.project("web")
 	r.put(r.project("notes"), note{from: "web", conv: "question", kind: protocol.Request, seq: 1})
 	s := r.look()
-	got := string(s.JSON(false))
+	got := string(render.JSON(s.View(false)))
 	want := `{"scanned_at":"2026-04-27T05:03:00-05:00","projects":[{"name":"notes","pending_count":1,"most_recent":{"filename":"20260427T100000Z-from-web-question.org","age_seconds":180},"pending_literal":1,"path":"` +
 		filepath.Join(r.Office.Home, "projects", "notes") + `","messages":1},{"name":"web","pending_count":0,"most_recent":null,"pending_literal":0,"path":"` +
 		filepath.Join(r.Office.Home, "projects", "web") + `","messages":0}],"halt":{"active":true,"reason":"disk check","since":"2026-04-27T05:00:00-05:00"},"failed_sends":0,"warnings":[]}`
@@ -373,7 +374,7 @@ func TestJSONAndOrder(t *testing.T) {
 	var full struct {
 		Projects []struct{ Conversations []map[string]any }
 	}
-	must(t, json.Unmarshal(s.JSON(true), &full))
+	must(t, json.Unmarshal(render.JSON(s.View(true)), &full))
 	if c := full.Projects[0].Conversations; len(c) != 1 || c[0]["awaited"] != "receiver" || c[0]["awaited_project"] != "notes" {
 		t.Errorf("conversations %v; want one that awaits the receiver, notes", c)
 	}

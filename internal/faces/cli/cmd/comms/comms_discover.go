@@ -36,7 +36,7 @@ func runCommsDiscover(ctx context.Context, c *kit.Call, opt *commsDiscoverOption
 		c.Warn("%s", kit.Clean(w))
 	}
 	if c.JSON {
-		c.Emit(r.JSON())
+		c.Result(r.View())
 	} else {
 		showLocal(c, r)
 		if err == nil {

@@ -30,7 +30,7 @@ func runCommsStatus(ctx context.Context, c *kit.Call, opt *commsStatusOptions) e
 		return kit.GeneralFault(err)
 	}
 	if c.JSON {
-		c.Emit(s.JSON(opt.Conversations))
+		c.Result(s.View(opt.Conversations))
 	} else {
 		showSurvey(c, opt, s)
 	}

@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"tutti/internal/comms/overview"
 	"tutti/internal/comms/watcher"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -11,7 +12,8 @@ const projectsGlob = "~/projects/*/inbox/from-agents/"
 var LookVerbs = []kit.Verb{
 	{
 		Name: "comms status", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Reads, Opts: kit.WithFlags(runCommsStatus), Apart: kit.ExitUsage,
-		Short: "show what waits in the mailboxes of all projects",
+		Result: overview.View{},
+		Short:  "show what waits in the mailboxes of all projects",
 		Flags: []kit.Flag{
 			{Name: "projects-glob", Kind: kit.Text, Value: "glob", Default: projectsGlob, Help: "the mailboxes to look at"},
 			{Name: "conversations", Kind: kit.Switch, Help: "also each open conversation, and whom it waits for"},

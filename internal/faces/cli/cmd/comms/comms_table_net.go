@@ -1,6 +1,7 @@
 package comms
 
 import (
+	"tutti/internal/comms/fleet"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -45,7 +46,8 @@ $ tutti comms peer remove beta`,
 	},
 	{
 		Name: "comms discover", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Reads, Waits: true, Apart: kit.ExitUsage, Opts: kit.WithFlags(runCommsDiscover),
-		Short: "list projects here, and the machines that answer",
+		Result: fleet.ReportView{},
+		Short:  "list projects here, and the machines that answer",
 		Flags: []kit.Flag{
 			{Name: "enumerate-remote", Kind: kit.Switch, Help: "also the projects of the machines that answer"},
 			{Name: "no-cache", Kind: kit.Switch, Help: "ask every machine, also those that answered within the last 5 minutes"},

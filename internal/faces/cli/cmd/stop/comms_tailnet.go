@@ -12,7 +12,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/fleet"
 	"tutti/internal/comms/machines"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
@@ -141,7 +141,7 @@ func toAll(ctx context.Context, c *kit.Call, local error, absent bool, o order) 
 	if !c.JSON {
 		c.Line(kit.Clean(tally.Line(o.title, o.done, o.verb)))
 	}
-	hosts = machinesJSON(all, tally)
+	hosts = render.JSON(machinesView{tally.Done, tally.All, render.List(tally.Left), render.Each(all, fleet.Result.View)})
 	if len(tally.Left) > 0 && local == nil {
 		err = &kit.Fault{Code: kit.ExitUsage} // the lines have said it
 	}
@@ -196,11 +196,10 @@ func unreadable(c *kit.Call, peers machines.Peers, err error, o order) error {
 	return &kit.Fault{Code: kit.ExitUsage, Err: err, Next: kit.HintOf(err)}
 }
 
-func machinesJSON(all []fleet.Result, t fleet.Tally) []byte {
-	var o canonjson.Object
-	o.Int("done", int64(t.Done))
-	o.Int("all", int64(t.All))
-	o.Strs("left", t.Left)
-	o.Each("others", len(all), func(i int) []byte { return all[i].JSON() })
-	return o.End()
+// A machinesView is what became of an order on all machines.
+type machinesView struct {
+	Done   int                `json:"done"` // how many obeyed
+	All    int                `json:"all"`
+	Left   []string           `json:"left"`   // the names of those that did not
+	Others []fleet.ResultView `json:"others"` // all but this one
 }
