@@ -58,8 +58,8 @@ func runTop(ctx context.Context, c *kit.Call, opt *topOptions) error {
 // A topView looks again and again for the live screen.
 type topView struct {
 	c    *kit.Call
-	one  sync.Mutex // held by a look: what it reads once for the process is not made for two
-	lock sync.Mutex // guards rows
+	one  sync.Mutex               // held by a look: what it reads once for the process is not made for two
+	lock sync.Mutex               // guards rows
 	rows map[string]*registry.Row // of the sessions of the last look, by the key of the agent
 }
 
