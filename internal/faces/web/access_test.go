@@ -194,6 +194,47 @@ func TestActs(t *testing.T) {
 	}
 }
 
+// The actions of what waits, and prompts, come from the snapshot. A form chooses among them and adds a text, which is never a flag.
+func TestOffered(t *testing.T) {
+	r, link := serve(t, "")
+	cookie := login(t, link)
+	<-r.next
+	snap := shopSnapshot()
+	r.put(snap)
+	question, api := short("wait", "q"), short("agent", snap.Agents[0].Key())
+	for _, c := range []struct {
+		form     url.Values
+		want, in string
+		refused  error
+	}{
+		{form: url.Values{"kind": {"item"}, "item": {question}, "action": {"answer"}, "text": {"--as=x\nno"}}, want: "answer evt-1 -- --as=x no"},
+		{form: url.Values{"kind": {"item"}, "item": {question}, "action": {"answer"}, "text": {" "}}, refused: errEmpty},
+		{form: url.Values{"kind": {"item"}, "item": {question}, "action": {"delete"}}, refused: errGone},
+		{form: url.Values{"kind": {"item"}, "item": {"wait-gone"}, "action": {"answer"}, "text": {"yes"}}, refused: errGone},
+		{form: url.Values{"kind": {"prompt"}, "agent": {api}, "text": {"run the tests\nall of them"}}, want: "session send --registry r -- api -", in: "run the tests\nall of them"},
+		{form: url.Values{"kind": {"prompt"}, "agent": {"agent-gone"}, "text": {"x"}}, refused: errGone},
+		{form: url.Values{"kind": {"prompt"}, "agent": {api}}, refused: errEmpty},
+	} {
+		a := try{name: c.form.Encode(), method: "POST", path: "/act", body: c.form.Encode(), want: 200}
+		if c.refused != nil {
+			a.want = 400
+		}
+		_, text := r.try(t, cookie, a)
+		if c.refused != nil {
+			if !strings.Contains(text, c.refused.Error()) {
+				t.Errorf("%s: %s", a.name, text)
+			}
+			continue
+		}
+		if ran := <-r.ran; strings.Join(ran.Args, " ") != c.want || ran.Input != c.in {
+			t.Errorf("%s ran %q with %q", a.name, ran.Args, ran.Input)
+		}
+	}
+	if len(r.ran) > 0 {
+		t.Errorf("a refused form ran %q", (<-r.ran).Args)
+	}
+}
+
 // What a link lets its page do is decided when it is made.
 func TestOnlyShows(t *testing.T) {
 	r, link := serve(t, "refused below claude (pid 7)")
