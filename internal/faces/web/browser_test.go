@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,7 +32,8 @@ func browser(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("SKIPPED: chromium is not installed")
 	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU}
+	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU,
+		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1")}
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -91,6 +94,43 @@ func TestBrowser(t *testing.T) {
 	}
 	if got := eval[string](t, ctx, `try { const d = document.createElement("div"); d.innerHTML = "<b>x</b>"; "set" } catch (e) { e.name }`); got != "TypeError" {
 		t.Errorf("innerHTML: %s", got)
+	}
+}
+
+// A browser that is logged in does nothing for a page of another site, and nothing for a name of DNS that leads here.
+func TestOtherSites(t *testing.T) {
+	ctx := browser(t)
+	r, link := serve(t, "")
+	do(t, ctx, chromedp.Navigate(link))
+	until(t, ctx, `location.pathname === "/" && document.getElementById("connection").textContent.startsWith("live")`)
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, `<title>evil</title><form method=post action="http://127.0.0.1:%d/act"><input name=kind value=halt></form>`, r.port)
+	}))
+	defer evil.Close()
+	_, port, _ := strings.Cut(strings.TrimPrefix(evil.URL, "http://"), ":")
+	for _, host := range []string{"evil.example", "127.0.0.1"} {
+		do(t, ctx, chromedp.Navigate("http://"+host+":"+port+"/"))
+		until(t, ctx, `document.title === "evil"`)
+		for _, script := range []string{
+			`fetch("http://127.0.0.1:%d/act", {method: "POST", mode: "no-cors", credentials: "include", body: new URLSearchParams("kind=halt")}).then(() => "sent", e => e.name)`,
+			`fetch("http://127.0.0.1:%d/", {credentials: "include"}).then(r => r.text(), e => e.name)`,
+			`new Promise(done => { const e = new EventSource("http://127.0.0.1:%d/events?view=/", {withCredentials: true}); e.onerror = () => done("refused"); e.onmessage = e.onopen = () => done("Halt all agents") })`,
+		} {
+			if got := eval[string](t, ctx, fmt.Sprintf(script, r.port)); strings.Contains(got, "Halt all agents") {
+				t.Errorf("%s reads the page by %s", host, script)
+			}
+		}
+		do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.forms[0].submit()`))
+		until(t, ctx, `document.title !== "evil" && document.readyState === "complete"`)
+		if text := eval[string](t, ctx, "document.body.innerText"); strings.Contains(text, "done:") {
+			t.Errorf("a form of %s was taken: %s", host, text)
+		}
+	}
+	do(t, ctx, chromedp.Navigate(fmt.Sprintf("http://evil.example:%d/", r.port)))
+	until(t, ctx, `document.body.innerText.includes("reached as 127.0.0.1")`)
+	if len(r.ran) > 0 {
+		t.Errorf("another site ran %q", (<-r.ran).Args)
 	}
 }
 
