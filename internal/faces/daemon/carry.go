@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/halt"
 	"tutti/internal/remote"
 	"tutti/internal/store"
@@ -58,12 +57,7 @@ func away(ctx context.Context, s *Site) error {
 
 // carried tells what became of a message to another machine.
 func (s *Site) carried(d remote.Carriage) {
-	e := Event{Kind: string(d.Step), Set: func(o *canonjson.Object) {
-		o.Str("id", d.ID)
-		o.Str("for", string(d.To))
-		o.Str("machine", d.Machine)
-		o.Opt("why", d.Why)
-	}}
+	e := Event{Kind: string(d.Step), ID: d.ID, For: d.To, Machine: d.Machine, Why: d.Why}
 	switch d.Step {
 	case mailbox.Carried:
 		e.Text = fmt.Sprintf("carried to %s: a message for %s", d.Machine, d.To)

@@ -61,14 +61,14 @@ type Site struct {
 func (s *Site) Ready(does string) (first bool) {
 	s.ready.Do(func() {
 		first = true
-		s.says.tell(Event{Kind: "part", part: s.part, Text: does, always: true})
+		s.says.tell(Event{Kind: "part", Part: s.part, Text: does, always: true})
 	})
 	return first
 }
 
 // Tell prints what happens, unless everything is halted.
 func (s *Site) Tell(e Event) {
-	e.part = s.part
+	e.Part = s.part
 	s.says.tell(e)
 }
 
@@ -281,7 +281,7 @@ func (u *up) keep(ctx context.Context, p Part, site *Site, place app.OpenedRoot)
 		if time.Since(began) >= lastWait {
 			wait = firstWait
 		}
-		u.says.tell(Event{Kind: "failed", part: p.Name, Text: fmt.Sprintf("%v; again in %s", err, wait), fault: true})
+		u.says.tell(Event{Kind: "failed", Part: p.Name, Text: fmt.Sprintf("%v; again in %s", err, wait), fault: true})
 		pause(ctx, wait)
 		wait = min(2*wait, lastWait)
 	}

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/attention/watchdog"
 	"tutti/internal/bus/identity"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/platform/notify"
 	"tutti/internal/store"
@@ -88,8 +87,5 @@ func (s *Site) beaten(e watchdog.Event) {
 	if e.Kind == watchdog.Halted {
 		return // it is said for all parts
 	}
-	s.Tell(Event{Kind: e.Kind, Text: e.Text, fault: e.Fault, Set: func(o *canonjson.Object) {
-		o.Opt("for", string(e.Instance))
-		o.Int("relanceCount", int64(e.Count))
-	}})
+	s.Tell(Event{Kind: e.Kind, Text: e.Text, fault: e.Fault, For: e.Instance, Count: &e.Count})
 }

@@ -11,7 +11,6 @@ import (
 
 	"tutti/internal/app/full"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/escalation"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/halt"
@@ -73,10 +72,6 @@ func isHalt(err error) bool {
 func (s *Site) lapsed(m *escalation.Escalation) {
 	s.Tell(Event{
 		Kind: "lapsed", Text: fmt.Sprintf("no answer to %s of %s in time: %q applies", m.ID, m.Negotiation, m.Fallback),
-		Set: func(o *canonjson.Object) {
-			o.Str("escalation", m.ID)
-			o.Str("negotiation", m.Negotiation)
-			o.Str("fallback", m.Fallback)
-		},
+		Escalation: m.ID, Negotiation: m.Negotiation, Fallback: m.Fallback,
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/sessions/job"
 )
@@ -57,9 +56,5 @@ func (s *Site) jobLine(l *job.Line, j *job.Job) {
 	if detail != "" {
 		text += ": " + detail
 	}
-	s.Tell(Event{Kind: "job", Text: text, Set: func(o *canonjson.Object) {
-		o.Str("job", l.Job)
-		o.Str("what", string(l.Event.Kind))
-		o.Opt("detail", detail)
-	}})
+	s.Tell(Event{Kind: "job", Text: text, Job: l.Job, What: string(l.Event.Kind), Detail: detail})
 }

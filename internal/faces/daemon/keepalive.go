@@ -6,7 +6,6 @@ import (
 
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/monitor"
 	"tutti/internal/sessions/observe"
@@ -29,11 +28,7 @@ func keepalive(ctx context.Context, s *Site) error {
 			known[p.SessionID] = true
 			s.Tell(Event{
 				Kind: "kept", Text: "keeps " + string(p.Instance) + " present, whose program runs in pane " + p.Launch.Tmux.Pane,
-				Set: func(o *canonjson.Object) {
-					o.Str("for", string(p.Instance))
-					o.Str("session", string(p.SessionID))
-					o.Str("pane", p.Launch.Tmux.Pane)
-				},
+				For: p.Instance, Session: string(p.SessionID), Pane: p.Launch.Tmux.Pane,
 			})
 		},
 		Problem: func(err error) {

@@ -18,7 +18,6 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/escalation"
@@ -90,21 +89,14 @@ func (m *mailer) say(ctx context.Context, who address.Instance, text string) (to
 		return false, nil
 	}
 	if told, err = m.desktop.Say(ctx, "Mail for "+string(who), text); told && err == nil {
-		m.Tell(Event{Kind: "told", Text: "told you at your desktop that mail waits for " + string(who), Set: toldSet(who, wake.Desktop)})
+		m.Tell(Event{Kind: "told", Text: "told you at your desktop that mail waits for " + string(who), For: who, By: wake.Desktop})
 	}
 	return told, err
 }
 
 // line tells them here.
 func (m *mailer) line(who address.Instance, unread int) {
-	m.Tell(Event{Kind: "told", Text: fmt.Sprintf("mail waits for %s, and it has not been read: %s", who, count(unread, "message")), Set: toldSet(who, wake.Line)})
-}
-
-func toldSet(who address.Instance, by string) func(o *canonjson.Object) {
-	return func(o *canonjson.Object) {
-		o.Str("for", string(who))
-		o.Str("by", by)
-	}
+	m.Tell(Event{Kind: "told", Text: fmt.Sprintf("mail waits for %s, and it has not been read: %s", who, count(unread, "message")), For: who, By: wake.Line})
 }
 
 // noteWithin bounds the writing of one line of the record.
@@ -134,10 +126,7 @@ func (m *mailer) event(ctx context.Context, e *follow.Event) error {
 		m.nudges.halt()
 	case follow.Resumed:
 		if e.Missed > 0 {
-			m.Tell(Event{
-				Kind: "missed", Text: count(e.Missed, "message") + " came meanwhile: tutti inbox --unread",
-				Set: func(o *canonjson.Object) { o.Int("missed", int64(e.Missed)) },
-			})
+			m.Tell(Event{Kind: "missed", Text: count(e.Missed, "message") + " came meanwhile: tutti inbox --unread", Missed: e.Missed})
 		}
 	case follow.Unfit:
 		m.Fault(e.Err.Error())
@@ -226,12 +215,7 @@ func (m *mailer) came(ctx context.Context, e *follow.Event) error {
 	if who.Host() == identity.Human {
 		text = fmt.Sprintf("for %s, from %s (%s): tutti receive", who, from, verdict(e.Verdict))
 	}
-	m.Tell(Event{Kind: "mail", Text: text, Set: func(o *canonjson.Object) {
-		o.Str("id", e.Message.ID)
-		o.Str("for", string(who))
-		o.Str("from", string(from))
-		o.Str("signature", verdict(e.Verdict))
-	}})
+	m.Tell(Event{Kind: "mail", Text: text, ID: e.Message.ID, For: who, From: string(from), Signature: verdict(e.Verdict)})
 	return nil
 }
 
@@ -321,19 +305,10 @@ func (m *mailer) sayWaiting(all []waitingBox) {
 	slices.SortFunc(all, func(a, b waitingBox) int { return cmp.Compare(newest(b), newest(a)) })
 	for i, b := range all {
 		if i == maxWaiting {
-			m.Tell(Event{
-				Kind: "waiting", Text: "and in " + count(len(all)-i, "other mailbox") + " of yours",
-				Set: func(o *canonjson.Object) { o.Int("mailboxes", int64(len(all)-i)) },
-			})
+			m.Tell(Event{Kind: "waiting", Text: "and in " + count(len(all)-i, "other mailbox") + " of yours", Mailboxes: len(all) - i})
 			return
 		}
-		m.Tell(Event{
-			Kind: "waiting", Text: fmt.Sprintf("for %s, unread from before: %d", b.who, len(b.unread)),
-			Set: func(o *canonjson.Object) {
-				o.Str("for", string(b.who))
-				o.Int("unread", int64(len(b.unread)))
-			},
-		})
+		m.Tell(Event{Kind: "waiting", Text: fmt.Sprintf("for %s, unread from before: %d", b.who, len(b.unread)), For: b.who, Unread: len(b.unread)})
 	}
 }
 

@@ -86,7 +86,7 @@ func (n *nudges) try(ctx context.Context, d *driver.Driver, who address.Instance
 		Halted: func() error { return halt.Check("type into a pane") },
 	}.Try(ctx, d.Life.Screen)
 	if a.Did && a.Err == nil {
-		n.Tell(Event{Kind: "told", Text: fmt.Sprintf("typed into %s of %s that mail waits", a.Detail, who), Set: toldSet(who, wake.Nudge)})
+		n.Tell(Event{Kind: "told", Text: fmt.Sprintf("typed into %s of %s that mail waits", a.Detail, who), For: who, By: wake.Nudge})
 	}
 	return a
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"tutti/internal/app/full"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/halt"
 	"tutti/internal/platform/fswatch"
 	"tutti/internal/platform/proc"
@@ -146,12 +145,7 @@ func (r *keptRegistry) difference(d *monitor.Difference) {
 	case d.Done:
 		text += "; " + d.Does
 	}
-	r.Tell(Event{Kind: "session", Text: text, Set: func(o *canonjson.Object) {
-		o.Str("registry", r.path)
-		o.Opt("session", d.Session)
-		o.Str("class", d.Class)
-		o.Bool("done", d.Done)
-	}})
+	r.Tell(Event{Kind: "session", Text: text, Registry: r.path, Session: d.Session, Class: d.Class, Done: &d.Done})
 }
 
 // appears waits until there may be a registry. Without a watcher of the kernel it is looked for now and then.

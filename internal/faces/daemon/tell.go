@@ -7,18 +7,46 @@ import (
 	"sync"
 	"time"
 
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/address"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/halt"
 )
 
-// An Event is one thing that happened.
+// An Event is one thing that happened, as its line for programs. Each kind has the members that say something about it.
 type Event struct {
-	Kind string                    // one word, for programs
-	Text string                    // for people; cleaned of what a terminal would obey
-	Set  func(o *canonjson.Object) // adds members for programs; nil: none
+	Kind        string           `json:"event"`
+	At          string           `json:"at"`               // set when it is printed
+	Part        string           `json:"part,omitempty"`   // the part of tutti up
+	Reason      string           `json:"reason,omitempty"` // of a halt
+	PID         int              `json:"pid,omitempty"`
+	Root        string           `json:"root,omitempty"`
+	Parts       []string         `json:"parts,omitzero"` // all that run
+	Of          string           `json:"kind,omitempty"` // the kind of what waits for the user
+	ID          string           `json:"id,omitempty"`
+	For         address.Instance `json:"for,omitempty"`     // the agent
+	Machine     string           `json:"machine,omitempty"` // the machine that a message goes to
+	Why         string           `json:"why,omitempty"`
+	From        string           `json:"from,omitempty"`
+	Signature   string           `json:"signature,omitempty"` // the verdict on it
+	By          string           `json:"by,omitempty"`        // how the user was told
+	Registry    string           `json:"registry,omitempty"`  // file of the session registry
+	Session     string           `json:"session,omitempty"`
+	Pane        string           `json:"pane,omitempty"`         // the tmux pane
+	Class       string           `json:"class,omitempty"`        // what the session monitor saw
+	Done        *bool            `json:"done,omitempty"`         // the session monitor acted
+	Missed      int              `json:"missed,omitempty"`       // messages that came during a halt
+	Mailboxes   int              `json:"mailboxes,omitempty"`    // further ones with unread messages
+	Unread      int              `json:"unread,omitempty"`       // unread messages
+	Count       *int             `json:"relanceCount,omitempty"` // how often it was asked to continue
+	Job         string           `json:"job,omitempty"`
+	What        string           `json:"what,omitempty"` // the event of the job
+	Detail      string           `json:"detail,omitempty"`
+	Escalation  string           `json:"escalation,omitempty"`
+	Negotiation string           `json:"negotiation,omitempty"`
+	Fallback    string           `json:"fallback,omitempty"` // the default that applies now
+	Text        string           `json:"text"`               // sanitised
 
-	part   string
 	fault  bool // printed also under --quiet, and while everything is halted
 	always bool // printed also while everything is halted
 }
@@ -71,7 +99,7 @@ func (t *teller) follow() {
 	if reason != "" {
 		text += ": " + reason
 	}
-	t.print(Event{Kind: "halted", Text: text + "; silent until it is cleared", Set: func(o *canonjson.Object) { o.Opt("reason", reason) }})
+	t.print(Event{Kind: "halted", Text: text + "; silent until it is cleared", Reason: reason})
 }
 
 // jsonTime is how times stand in JSON everywhere.
@@ -85,23 +113,16 @@ func (t *teller) print(e Event) {
 		return
 	}
 	if t.json {
-		var o canonjson.Object
-		o.Str("event", e.Kind)
-		o.Str("at", now.UTC().Format(jsonTime))
-		o.Opt("part", e.part)
-		if e.Set != nil {
-			e.Set(&o)
-		}
-		o.Str("text", termsafe.Clean(e.Text))
-		_, _ = t.out.Write(append(o.Bytes(), '\n'))
+		e.At, e.Text = now.UTC().Format(jsonTime), termsafe.Clean(e.Text)
+		_, _ = t.out.Write(append(render.JSON(e), '\n'))
 		return
 	}
 	text := e.Text
 	switch {
 	case e.Kind == "part":
-		text = "up: " + e.part + " " + text
-	case e.part != "":
-		text = e.part + ": " + text
+		text = "up: " + e.Part + " " + text
+	case e.Part != "":
+		text = e.Part + ": " + text
 	}
 	to := t.out
 	if e.fault && t.quiet {
@@ -116,11 +137,7 @@ func (u *up) first() Event {
 	return Event{
 		Kind: "up", always: true,
 		Text: fmt.Sprintf("up: for %s, process %d; %s", shown, os.Getpid(), "Ctrl-C ends it"),
-		Set: func(o *canonjson.Object) {
-			o.Int("pid", int64(os.Getpid()))
-			o.Str("root", u.world.Root.Path)
-			o.Strs("parts", u.names())
-		},
+		PID:  os.Getpid(), Root: u.world.Root.Path, Parts: render.List(u.names()),
 	}
 }
 

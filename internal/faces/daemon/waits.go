@@ -9,7 +9,6 @@ import (
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/halt"
 	"tutti/internal/platform/notify"
@@ -118,9 +117,5 @@ func (w *waiter) tell(ctx context.Context, i *todo.Item) {
 	if told && err == nil {
 		how = " (told you at your desktop)"
 	}
-	w.Tell(Event{Kind: "waits", Text: from + title + ": " + i.About + how + "; " + i.Command, Set: func(o *canonjson.Object) {
-		o.Str("kind", i.Kind)
-		o.Str("id", i.ID)
-		o.Opt("from", i.From)
-	}})
+	w.Tell(Event{Kind: "waits", Text: from + title + ": " + i.About + how + "; " + i.Command, Of: i.Kind, ID: i.ID, From: i.From})
 }

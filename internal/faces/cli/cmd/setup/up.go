@@ -14,7 +14,8 @@ import (
 
 var UpVerbs = []kit.Verb{{
 	Name: "up", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runUp),
-	Short: "stay running and tell you about mail for absent agents",
+	Result: daemon.Event{},
+	Short:  "stay running and tell you about mail for absent agents",
 	Flags: []kit.Flag{{
 		Name: "registry", Kind: kit.Text, Value: "files", Default: "that of the folder where you are", Offer: kit.Files,
 		Help: "the session registries to keep up to date, separated by commas",
