@@ -18,7 +18,10 @@ type Denial struct {
 func readDenial() Denial { return Denial{halt.Read().Halted, halt.Pauses()} }
 
 // A Mark says of one agent whether it may not use tools, and why.
-type Mark struct{ Halted, Paused bool }
+type Mark struct {
+	Halted bool `json:"halted"` // the halt denies it its tools
+	Paused bool `json:"paused"` // a pause denies it its tools
+}
 
 // Of returns the mark of an agent that works in dir. Either may be "". Nothing denies tools to a person.
 func (d *Denial) Of(who address.Instance, dir string) Mark {

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -60,7 +61,7 @@ func runDiscover(ctx context.Context, c *kit.Call) error {
 	if c.JSON {
 		var l kit.List
 		for i := range rows {
-			l.Raw(PeerJSON(&rows[i], denied.Peer(&rows[i])))
+			l.Raw(peerJSON(&rows[i], denied.Peer(&rows[i])))
 		}
 		c.Emit(l.Bytes())
 		return nil
@@ -92,7 +93,36 @@ func withRole(ctx context.Context, w *app.World, rows []members.Row, role string
 	return kept, nil
 }
 
-func PeerJSON(r *members.Row, m Mark) []byte {
+// A PeerView is an agent. peerJSON writes it, without reflection.
+type PeerView struct {
+	Instance address.Instance `json:"instance"`
+	Host     string           `json:"host"`
+	Name     string           `json:"name,omitempty"`
+	Scopes   []string         `json:"scopes"`
+	Live     bool             `json:"live"`
+	Mark
+	*Connection
+}
+
+// A Connection is the live connection of an agent.
+type Connection struct {
+	SessionID   address.SessionID `json:"sessionId"`
+	HeartbeatAt string            `json:"heartbeatAt"`
+	State       string            `json:"state"`
+	WorkStatus  string            `json:"workStatus,omitempty"`
+	MirroredAt  string            `json:"mirroredAt,omitempty"` // another machine showed it
+}
+
+// ViewPeer returns an agent for programs.
+func ViewPeer(r *members.Row, m Mark) PeerView {
+	v := PeerView{Instance: r.Instance, Host: r.Host, Name: r.Name, Scopes: render.List(r.Scopes), Live: r.Session != nil, Mark: m}
+	if s := r.Session; s != nil {
+		v.Connection = &Connection{r.SessionID, s.HeartbeatAt, s.State, s.WorkStatus, s.MirroredAt}
+	}
+	return v
+}
+
+func peerJSON(r *members.Row, m Mark) []byte {
 	var o canonjson.Object
 	o.Str("instance", string(r.Instance))
 	o.Str("host", r.Host)

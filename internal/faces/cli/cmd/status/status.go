@@ -21,7 +21,6 @@ import (
 	"tutti/internal/bus/presence"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/cmd/stop"
 	"tutti/internal/faces/cli/fast"
@@ -49,7 +48,7 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 		v.hints = append(v.hints, kit.LiftHint(v.halted))
 	}
 	if c.JSON {
-		c.Emit(v.json())
+		c.Result(v.screen())
 	} else {
 		sayStatus(c, opt, v)
 	}
@@ -131,16 +130,9 @@ func inventory(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	if err != nil {
 		return err
 	}
-	var counts, o canonjson.Object
-	counts.Int("direct", int64(len(direct)))
-	counts.Int("indirect", int64(len(indirect)))
-	counts.Int("total", int64(len(found)))
-	o.Bool("ok", true)
-	o.Str("root", root.Path)
-	o.Raw("counts", counts.Bytes())
-	o.Raw("direct", bus.SessionsJSON(direct))
-	o.Raw("indirect", bus.SessionsJSON(indirect))
-	c.Emit(o.Bytes())
+	d := directory{OK: true, Root: root.Path, Direct: bus.SessionsJSON(direct), Indirect: bus.SessionsJSON(indirect)}
+	d.Counts.Direct, d.Counts.Indirect, d.Counts.Total = len(direct), len(indirect), len(found)
+	c.Result(d)
 	return nil
 }
 

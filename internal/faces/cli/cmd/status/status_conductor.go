@@ -12,7 +12,6 @@ import (
 	"tutti/internal/bus/members"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/agree"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
@@ -72,21 +71,6 @@ func saySeat(c *kit.Call, s *seatView) {
 		}
 	}
 	c.Prose(c.Paint(kit.Bold, "lead ")+" ", 6, text)
-}
-
-func (s *seatView) json(o *canonjson.Object) {
-	if s == nil {
-		return
-	}
-	o.Within("conductor", func(o *canonjson.Object) {
-		if s.conductor == "" {
-			o.Null("instance")
-		} else {
-			o.Str("instance", string(s.conductor))
-		}
-		o.Int("agents", int64(s.agents))
-		o.Int("next", int64(s.next))
-	})
 }
 
 // seatHere returns the conductor of this folder, nil if there is nothing to show.

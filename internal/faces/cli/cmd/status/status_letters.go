@@ -7,7 +7,6 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -169,63 +168,4 @@ func (v *letterView) hintsTo(hints []string) []string {
 		hints = append(hints, `"tutti comms retry" lists what was not delivered`)
 	}
 	return hints
-}
-
-func (v *letterView) json() []byte {
-	var o canonjson.Object
-	if v.err != nil {
-		o.Str("error", v.err.Error())
-		return o.Bytes()
-	}
-	if v.here == nil {
-		o.Null("project")
-	} else {
-		o.Raw("project", v.hereJSON())
-	}
-	o.Int("waiting", int64(v.waiting))
-	o.Int("holding", int64(v.holding))
-	o.Int("mailboxes", int64(v.boxes))
-	o.Int("unreadable", int64(v.trouble))
-	o.Int("failedSends", int64(v.failed))
-	return o.Bytes()
-}
-
-func (v *letterView) hereJSON() []byte {
-	var o canonjson.Object
-	o.Str("name", v.here.Name)
-	o.Str("path", v.here.Path)
-	if v.box == nil || v.box.Err != nil {
-		o.Bool("mailbox", false)
-		return o.Bytes()
-	}
-	o.Bool("mailbox", true)
-	o.Int("waiting", int64(v.box.Pending))
-	if m := v.box.Latest; m != nil {
-		var one canonjson.Object
-		one.Str("name", m.Name)
-		one.Opt("from", m.Sender)
-		one.Opt("type", string(m.Type))
-		one.Opt("conversation", m.Conversation)
-		one.Int("ageSeconds", int64(m.Age.Seconds()))
-		o.Raw("latest", one.Bytes())
-	} else {
-		o.Null("latest")
-	}
-	var all kit.List
-	for i := range v.box.Conversations {
-		t := &v.box.Conversations[i]
-		if !t.Open {
-			continue
-		}
-		var one canonjson.Object
-		one.Str("id", t.ID)
-		one.Opt("with", t.Partner)
-		one.Int("sequence", int64(t.NextSequence-1))
-		one.Str("awaited", string(t.Awaited))
-		one.Opt("awaitedProject", t.AwaitedName)
-		one.Int("waiting", int64(t.Waiting))
-		all.Obj(&one)
-	}
-	o.Raw("open", all.Bytes())
-	return o.Bytes()
 }

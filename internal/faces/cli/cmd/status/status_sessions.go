@@ -1,16 +1,13 @@
 package status
 
 import (
-	"cmp"
 	"context"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
@@ -89,26 +86,6 @@ func (l *sessionLine) asks() string {
 		return l.doing.Asks
 	}
 	return ""
-}
-
-func (l *sessionLine) json(m fast.Mark) []byte {
-	var o canonjson.Object
-	o.Str("name", l.row.Name)
-	o.Str("status", string(l.row.Status))
-	o.Str("found", l.sight.State.String())
-	o.Opt("agent", l.row.Kind())
-	o.Opt("instance", l.row.Instance)
-	o.Bool("live", l.live)
-	m.Json(&o)
-	o.Opt("conversation", l.row.Conversation())
-	o.Opt("job", l.row.Job)
-	o.Opt("jobState", l.job)
-	o.Opt("asks", l.asks())
-	o.Str("tmuxServer", cmp.Or(l.row.ServerName(), "default"))
-	o.Opt("cwd", l.row.Pane.Cwd)
-	o.Str("machine", proc.Hostname())
-	o.Str("kind", observe.InTmux)
-	return o.Bytes()
 }
 
 // ofSession returns the mark of a session in tmux. One that does not run an agent CLI has no hooks.

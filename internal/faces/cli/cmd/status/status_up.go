@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -15,15 +14,4 @@ func UpText(u *app.Up) string {
 		return `not running; "tutti up" tells you about mail for agents that are not live`
 	}
 	return "process " + strconv.Itoa(u.ID.PID) + ", started " + kit.Ago(max(0, time.Since(u.Since)))
-}
-
-func upJSON(o *canonjson.Object, u *app.Up) {
-	if u == nil {
-		o.Null("up")
-		return
-	}
-	o.Within("up", func(o *canonjson.Object) {
-		o.Int("pid", int64(u.ID.PID))
-		o.Str("since", u.Since.UTC().Format(kit.JSONTime))
-	})
 }

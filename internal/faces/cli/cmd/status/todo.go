@@ -8,7 +8,6 @@ import (
 	"tutti/internal/app/full"
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
-	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
@@ -26,14 +25,6 @@ func (v *statusView) asking(person func() bool) (all []todo.Item) {
 		}
 	}
 	return all
-}
-
-func (v *statusView) waitingJSON() []byte {
-	var all kit.List
-	for n := range v.waiting {
-		all.Raw(render.JSON(v.waiting[n].View()))
-	}
-	return all.Bytes()
 }
 
 // waitingHere finds what waits for the caller: on the bus, which may be nil, between projects, and among the jobs of this folder.

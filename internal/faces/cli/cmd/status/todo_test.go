@@ -7,21 +7,22 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 )
 
 // TestWaitingFault: programs are told when it is not known what waits, as an empty list would say that nothing does.
 func TestWaitingFault(t *testing.T) {
 	t.Parallel()
 	v := &statusView{root: &app.Root{Path: "/bus"}, letters: &letterView{err: errors.New("none")}, waiting: []todo.Item{{Kind: todo.Held, ID: "h"}}}
-	if _, told := canonjson.Get(v.json(), "waitingFault"); told {
-		t.Errorf("a fault where there is none: %s", v.json())
+	if _, told := canonjson.Get(render.JSON(v.screen()), "waitingFault"); told {
+		t.Errorf("a fault where there is none: %s", render.JSON(v.screen()))
 	}
 	v.blind = errors.New("the folder cannot be read")
-	fault, _ := canonjson.Get(v.json(), "waitingFault")
+	fault, _ := canonjson.Get(render.JSON(v.screen()), "waitingFault")
 	if got, _ := canonjson.String(fault); got != "the folder cannot be read" {
 		t.Errorf("the fault is %q", got)
 	}
-	if list, _ := canonjson.Get(v.json(), "waiting"); canonjson.Kind(list) != canonjson.TypeArray {
+	if list, _ := canonjson.Get(render.JSON(v.screen()), "waiting"); canonjson.Kind(list) != canonjson.TypeArray {
 		t.Errorf("what is known is gone: %s", list)
 	}
 }
