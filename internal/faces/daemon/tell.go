@@ -29,7 +29,7 @@ type Event struct {
 	Why         string           `json:"why,omitempty"`
 	From        string           `json:"from,omitempty"`
 	Signature   string           `json:"signature,omitempty"` // the verdict on it
-	By          string           `json:"by,omitempty"`        // how the user was told
+	By          string           `json:"by,omitempty"`        // how the user gets the notice
 	Registry    string           `json:"registry,omitempty"`  // file of the session registry
 	Session     string           `json:"session,omitempty"`
 	Pane        string           `json:"pane,omitempty"`         // the tmux pane

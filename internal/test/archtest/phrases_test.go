@@ -68,6 +68,9 @@ func TestPhrasesInPages(t *testing.T) {
 		n := 0
 		for line := range strings.Lines(string(data)) {
 			n++
+			if name, rest, ok := strings.Cut(line, "` |"); ok && strings.HasPrefix(name, "| `") {
+				line = rest // the name of a JSON member, which programs read
+			}
 			for _, match := range phrasesOf(line, phrases) {
 				t.Errorf("%s:%d: %q is not plain English", path, n, match)
 			}
