@@ -1,13 +1,16 @@
 package fast
 
 import (
+	"tutti/internal/comms/exchange"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
 var CommsSendRow = kit.Verb{
 	Name: "comms send", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 2, Run: runCommsSend, Offer: kit.Destinations, Apart: kit.ExitPanic,
-	Short: "deliver a message file to another project",
-	Args:  "[<machine>.<project>] [<file>|-]",
+	Result: render.OneOf{exchange.SentView{}, exchange.SendErrorView{}},
+	Short:  "deliver a message file to another project",
+	Args:   "[<machine>.<project>] [<file>|-]",
 	Flags: []kit.Flag{
 		{Name: "no-sign", Kind: kit.Switch, Help: "without a signature, for tests: the receiver refuses it"},
 		CommsRetries,
