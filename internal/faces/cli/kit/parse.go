@@ -218,8 +218,11 @@ func (in *Input) gnu(args []string, word, sub int) (err error) {
 func (in *Input) gnuFlag(a string, rest []string) (used int, err error) {
 	name, val, given := strings.Cut(strings.TrimPrefix(a, "--"), "=")
 	place := -1
-	if strings.HasPrefix(a, "--") {
+	switch {
+	case strings.HasPrefix(a, "--"):
 		place = in.Verb.Typed(in.Under, name)
+	case len(a) == 2: // -f
+		place = in.Verb.Typed(in.Under, a[1:])
 	}
 	if place < 0 {
 		return 0, UsageHint(in.flagHint(name), "%s: unknown flag", Clean(a))

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"tutti/internal/attention/history"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
@@ -61,5 +62,32 @@ $ tutti top --once
 $ tutti top --plain`,
 		Exit: "0 done; 1 wrong usage, wrong settings, or this is not a terminal; 2 the bus is in a wrong state; 3 a file could not be read; 130 interrupted",
 		See:  "status, session attach",
+	},
+	{
+		Name: "log", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Waits: true, Bus: true, Opts: kit.WithFlags(runLog),
+		Result: render.OneOf{[]history.Event{}, history.Event{}},
+		Short:  "show what your agents said to each other and did",
+		Flags: []kit.Flag{
+			{Name: "follow", Alias: "f", Kind: kit.Switch, Help: "go on, and show each event as it happens (also -f)"},
+			{Name: "since-last", Kind: kit.Switch, Help: "only what happened since you last looked"},
+			{Name: "since", Kind: kit.Text, Value: "age", Help: "only what is younger than this: 7d, 48h, 10m"},
+			{Name: "newest", Kind: kit.Count, Value: "n", Default: "50", Help: "at most so many events, the newest; 0: all"},
+			{Name: "long", Kind: kit.Switch, Help: "also ids, whole addresses and where each event was found"},
+		},
+		Does: `Shows one list of what happened on this machine, the oldest first: messages between your agents on all buses you use, the
+latest message of each conversation between projects, sessions that were created, resumed and stopped, and halts. On a
+terminal each agent has a colour.
+
+A message whose signature is not verified has the verdict behind it. With --follow new events are printed at once,
+with --json each as one line.`,
+		Wont: `It marks no mail as read. It shows nothing between agents whose keys are not here, and the first line of each text only:
+"tutti thread" shows a conversation whole.`,
+		Examples: `$ tutti log
+14:02:07  api → tests  do the migrations pass?
+14:03:41  tests → api  014 fails on sqlite, passes on postgres
+$ tutti log -f
+$ tutti log --since-last`,
+		Exit: kit.ExitPlain + "; 130 interrupted",
+		See:  "status, top, thread, search",
 	},
 }
