@@ -103,6 +103,9 @@ func (l *logger) follow(ctx context.Context, all []history.Event) error {
 		}
 		if news := history.New(history.Join(l.since, 0, all), seen); len(news) > 0 {
 			l.print(news)
+			if err := l.c.Flush(); err != nil {
+				return err
+			}
 			noteLook(l.c, time.Now())
 		}
 		var again <-chan time.Time
