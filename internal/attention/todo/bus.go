@@ -110,11 +110,12 @@ func (b *Bus) held(ctx context.Context, me address.Instance, _ time.Time) (all [
 	return all, err
 }
 
-// blocked are the peers that say that who looks could help.
+// blocked are the agents that say that the viewer could help; a person sees all that are blocked.
 func (b *Bus) blocked(ctx context.Context, me address.Instance, _ time.Time) (all []Item, err error) {
 	blocked, _, err := blocker.List(ctx, b.Store, blocker.Filter{Active: true})
+	person := me.Canonical().Host() == human
 	for _, o := range blocked {
-		if o.Names(me) && o.Instance.Canonical() != me.Canonical() {
+		if (person || o.Names(me)) && o.Instance.Canonical() != me.Canonical() {
 			at, _ := o.Since()
 			all = append(all, Item{
 				Kind: Blockage, ID: string(o.Instance), From: string(o.Instance), About: o.Reason, At: at,
