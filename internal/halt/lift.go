@@ -24,6 +24,7 @@ const (
 	WithoutTerminal = "no-terminal"
 	Unrecorded      = "unrecorded" // the switch went without a recorded lift
 	begun           = "paused"     // not an end: a pause began. One that is gone without a line after this one was deleted.
+	Raised          = "halted"     // not an end: when a halt that was lifted had begun; its reason is the Chain
 )
 
 // A Lift records that a halt or a pause ended.
@@ -106,13 +107,14 @@ func recordLocked(p *place, l Lift) error {
 	return writeAll(fd, l.line())
 }
 
-// recorded records the lift of the last halt. The lock must be held.
-func (l *Lift) recorded(p *place) bool {
+// recorded records the lift of the last halt, and that halt before it. The lock must be held.
+func (l *Lift) recorded(p *place, s *State) bool {
 	e, _, err := loadEntry(p)
 	if err != nil {
 		return false
 	}
 	l.Count = e.Count
+	_ = recordLocked(p, Lift{Count: e.Count, At: s.Since, How: Raised, Chain: []string{s.Reason}}) // only lists show it
 	return recordLocked(p, *l) == nil
 }
 
@@ -129,7 +131,7 @@ func Lifts() (all []Lift, unseen int, end int64) {
 	at := start
 	for line := range strings.Lines(data) {
 		at += int64(len(line))
-		if l, ok := parseLift(line); ok && l.How != begun {
+		if l, ok := parseLift(line); ok && l.How != begun && l.How != Raised {
 			all = append(all, l)
 			if at > seen {
 				unseen++
@@ -137,6 +139,22 @@ func Lifts() (all []Lift, unseen int, end int64) {
 		}
 	}
 	return all, unseen, at
+}
+
+// History returns the recorded halts and the recorded ends of halts and pauses, the oldest first. The Chain of a halt, whose How is
+// [Raised], is its reason.
+func History() (all []Lift) {
+	p := locate()
+	if p.state == "" {
+		return nil
+	}
+	data, _ := readTail(p.state + liftsName)
+	for line := range strings.Lines(data) {
+		if l, ok := parseLift(line); ok && l.How != begun {
+			all = append(all, l)
+		}
+	}
+	return all
 }
 
 // LostPauses records the pauses that are gone though nothing recorded their end, and returns what was paused. Each is returned to one

@@ -204,7 +204,7 @@ func ClearBy(l Lift) (State, error) {
 		}
 		_ = syncFolder(p.folder) // if it comes back after a power cut, that is the safe side
 	}
-	if lockErr == nil && (!s.Halted || l.recorded(p)) {
+	if lockErr == nil && (!s.Halted || l.recorded(p, &s)) {
 		_ = closeEntry(p)
 	}
 	sweep(p.folder)

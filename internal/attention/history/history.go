@@ -10,15 +10,17 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
-	"tutti/internal/bus/mailbox"
 	"tutti/internal/comms/overview"
 	"tutti/internal/core/address"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/halt"
 	"tutti/internal/sessions/registry"
+	"tutti/internal/store"
 )
 
 // The kinds of events.
@@ -50,21 +52,38 @@ func (e *Event) key() [6]string {
 	return [6]string{e.Kind, e.ID, e.From, e.To, e.At.UTC().Format(time.RFC3339Nano), e.Text}
 }
 
-// Messages are the newest messages of a mailbox since a time, at most so many.
+// Messages are the newest messages that an agent got since a time, at most so many of those that lie in its mailbox and of those that it took.
 func Messages(ctx context.Context, office *mail.Service, who address.Instance, since time.Time, most int, place string) (all []Event, err error) {
-	found, _, err := office.Mail.List(ctx, who, mailbox.Query{Newest: most, Since: since})
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range found {
-		verdict, err := office.Judge(ctx, who, m.Envelope)
-		if err != nil {
-			return nil, err
+	judge := office.ListJudge(who)
+	for _, kind := range []store.Kind{store.Inbox, store.Archive} {
+		n := 0
+		for row, err := range office.Mail.Rows(ctx, kind, who.Mailbox()) { // the newest first
+			at := time.UnixMilli(row.Order).UTC()
+			switch {
+			case store.IsUnfit(err):
+				continue // inbox names it
+			case err != nil:
+				return nil, err
+			case ctx.Err() != nil:
+				return nil, ctx.Err()
+			}
+			if at.Before(since) || most > 0 && n == most {
+				break
+			}
+			m, err := envelope.Decode(row.Summary)
+			if err != nil {
+				continue
+			}
+			verdict, err := judge(ctx, row.Key, &m)
+			if err != nil {
+				return nil, err
+			}
+			n++
+			all = append(all, Event{
+				At: at, Kind: Message, From: string(m.Actor.Instance), To: string(who), Text: termsafe.Cut(m.Preview, MaxText),
+				Trust: verdict.Said(), ID: m.ID, Thread: m.ThreadID, Place: place,
+			})
 		}
-		all = append(all, Event{
-			At: time.UnixMilli(m.Order).UTC(), Kind: Message, From: string(m.Envelope.Actor.Instance), To: string(who),
-			Text: termsafe.Cut(m.Envelope.Text(), MaxText), Trust: verdict.Said(), ID: m.ID, Thread: m.Envelope.ThreadID, Place: place,
-		})
 	}
 	return all, nil
 }
@@ -112,38 +131,51 @@ func Sessions(rows []registry.Row, place string) (all []Event) {
 	return all
 }
 
-// Halts are the halt that holds and those that were lifted.
-func Halts(now halt.State, lifts []halt.Lift) (all []Event) {
-	if now.Halted {
-		text := "halted all agents"
-		if now.Reason != "" {
-			text += ": " + now.Reason
-		}
-		all = append(all, Event{At: now.Since.UTC(), Kind: Halt, From: now.By, Text: termsafe.Cut(text, MaxText), Place: now.Path})
-	}
-	for i := range lifts {
-		l := &lifts[i]
-		what, how := "the halt", ""
+// Halts are the halt that holds, and what is recorded of earlier halts and of the ends of halts and pauses, the oldest first.
+func Halts(now halt.State, record []halt.Lift) (all []Event) {
+	for i := range record {
+		l := &record[i]
+		what := "the halt"
 		if l.Pause != "" {
 			what = "the pause of " + l.Pause
 		}
 		switch l.How {
+		case halt.Raised:
+			what = halted(strings.Join(l.Chain, " < "))
 		case halt.AtTerminal:
-			how = " was lifted at a terminal"
+			what += " was lifted at a terminal"
 		case halt.WithoutTerminal:
-			how = " was lifted without a terminal"
+			what += " was lifted without a terminal"
 		default:
-			how = " ended without a record"
+			what += " ended without a record"
 		}
-		all = append(all, Event{At: l.At.UTC(), Kind: Halt, Text: termsafe.Cut(what+how, MaxText)})
+		all = append(all, Event{At: l.At.UTC(), Kind: Halt, Text: termsafe.Cut(what, MaxText)})
+	}
+	if now.Halted { // in whole seconds, as it is recorded later
+		all = append(all, Event{At: now.Since.UTC().Truncate(time.Second), Kind: Halt, Text: termsafe.Cut(halted(now.Reason), MaxText)})
 	}
 	return all
+}
+
+func halted(reason string) string {
+	if reason == "" {
+		return "all agents were halted"
+	}
+	return "all agents were halted: " + reason
+}
+
+// order is the time by which an event is sorted. Halts are recorded in whole seconds, and come after what happened in that second.
+func (e *Event) order() time.Time {
+	if e.Kind == Halt && e.At.Nanosecond() == 0 {
+		return e.At.Add(time.Second - 1)
+	}
+	return e.At
 }
 
 // Join makes one list of several, the oldest first: at most so many, the newest of those since a time. 0 means all.
 func Join(since time.Time, most int, lists ...[]Event) []Event {
 	all := slices.DeleteFunc(slices.Concat(lists...), func(e Event) bool { return e.At.Before(since) })
-	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Or(a.order().Compare(b.order()), cmp.Compare(a.ID, b.ID)) })
 	seen := map[[6]string]bool{}
 	all = slices.DeleteFunc(all, func(e Event) bool {
 		k := e.key()

@@ -66,14 +66,33 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestHalts: the halt that holds, and how others ended.
+// TestHalts: how halts and pauses began and ended, and the halt that holds, once.
 func TestHalts(t *testing.T) {
 	t.Parallel()
-	got := Halts(halt.State{Halted: true, Reason: "loop", By: "ana"}, []halt.Lift{{How: halt.AtTerminal}, {How: halt.WithoutTerminal, Pause: "/shop"}})
-	want := []string{"halted all agents: loop", "the halt was lifted at a terminal", "the pause of /shop was lifted without a terminal"}
-	for i := range got {
-		if got[i].Text != want[i] {
-			t.Errorf("%q, want %q", got[i].Text, want[i])
+	at := time.Unix(1_790_000_000, 0).UTC()
+	record := []halt.Lift{{How: halt.Raised, Chain: []string{"loop"}, At: at}, {How: halt.AtTerminal, At: at}, {How: halt.WithoutTerminal, Pause: "/shop", At: at}}
+	want := []string{"all agents were halted: loop", "the halt was lifted at a terminal", "the pause of /shop was lifted without a terminal"}
+	for _, c := range []struct {
+		name string
+		now  halt.State
+		want []string
+	}{
+		{"none holds", halt.State{}, want},
+		{"one holds", halt.State{Halted: true, Since: at.Add(time.Hour), Reason: "again"}, append(want[:3:3], "all agents were halted: again")},
+	} {
+		got := Halts(c.now, record)
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %v, want %q", c.name, got, c.want)
+			continue
 		}
+		for i := range got {
+			if got[i].Text != c.want[i] {
+				t.Errorf("%s: %q, want %q", c.name, got[i].Text, c.want[i])
+			}
+		}
+	}
+	// A message of the same second was before the halt.
+	if all := Join(time.Time{}, 0, Halts(halt.State{}, record[:1]), []Event{{At: at.Add(500 * time.Millisecond), Kind: Message}}); all[0].Kind != Message {
+		t.Errorf("the halt comes first: %v", all)
 	}
 }

@@ -129,6 +129,9 @@ func (m *Model) heading() string {
 		text = m.snap.Headline() + " · no halt"
 		if m.snap.Halt != "" {
 			text, code = "HALTED: "+kit.Clean(m.snap.Halt), red+";"+reverse
+			if m.o.ReadOnly == "" {
+				text += ` "tutti resume" in a shell lifts it.`
+			}
 		}
 	}
 	state := ""

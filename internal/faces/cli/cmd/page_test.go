@@ -222,7 +222,7 @@ func TestPageCompare(t *testing.T) {
 	}
 }
 
-// README.md is short: what tutti is, how to install it, eight commands.
+// README.md is short: what tutti is, how to install it, the commands of a normal day.
 func TestReadmeIsShort(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join(repository, "README.md"))

@@ -206,11 +206,14 @@ func (l *logger) letters(ctx context.Context) []history.Event {
 }
 
 func (l *logger) halts() []history.Event {
-	lifts, _, _ := halt.Lifts()
 	if path := halt.Path(); path != "" {
 		l.places = append(l.places, filepath.Dir(path))
 	}
-	return history.Halts(halt.Read(), lifts)
+	now := halt.Read()
+	if now.Reason == "" && time.Since(now.Since) < time.Second {
+		now.Halted = false // the reason is written next
+	}
+	return history.Halts(now, halt.History())
 }
 
 // serverPause is how long is waited between two looks at a bus on a server.
