@@ -118,8 +118,10 @@ func (k *Sketch) find(ctx context.Context, d *Draft) error {
 		}
 	}
 	if !protocol.Slug(d.Conversation) {
-		return &MissingError{"--conversation: " + strconv.Quote(termsafe.Clean(d.Conversation)) + " is not a valid name: use small letters, digits and single hyphens, at most " + strconv.Itoa(protocol.MaxSlug),
-			MemberConversation, SlugOf(d.Conversation)}
+		return &MissingError{
+			"--conversation: " + strconv.Quote(termsafe.Clean(d.Conversation)) + " is not a valid name: use small letters, digits and single hyphens, at most " + strconv.Itoa(protocol.MaxSlug),
+			MemberConversation, SlugOf(d.Conversation),
+		}
 	}
 	var err error
 	if k.thread, err = k.Office.Thread(ctx, k.Project, d.Conversation); err != nil {

@@ -107,8 +107,20 @@ func (m *Model) facts(a *Agent) (lines []string) {
 		guess = "a guess, read from its screen"
 	}
 	for _, f := range [][2]string{
-		{"activity", doing}, {"since", since}, {"note", guess}, {"asks", a.Asks}, {"blocked", a.Blocked}, {"agent CLI", a.CLI}, {"folder", m.path(a.Folder)},
-		{"branch", a.Branch}, {"machine", a.Machine}, {"runs in", where}, {"bus", live}, {"address", string(a.Instance)}, {"unread", a.unread()}, {"context", a.tokens()},
+		{"activity", doing},
+		{"since", since},
+		{"note", guess},
+		{"asks", a.Asks},
+		{"blocked", a.Blocked},
+		{"agent CLI", a.CLI},
+		{"folder", m.path(a.Folder)},
+		{"branch", a.Branch},
+		{"machine", a.Machine},
+		{"runs in", where},
+		{"bus", live},
+		{"address", string(a.Instance)},
+		{"unread", a.unread()},
+		{"context", a.tokens()},
 		{"reserved", strings.Join(a.Reserved, ", ")},
 	} {
 		if f[1] != "" {

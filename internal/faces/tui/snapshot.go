@@ -49,9 +49,6 @@ type Action struct {
 // Key returns the key by which a Wait names this agent.
 func (a *Agent) Key() string { return a.key() }
 
-// waiting is what waits for the user at an agent, "" for nothing.
-func (a *Agent) waiting() bool { return a.Doing == "waiting" || a.Asks != "" || a.Blocked != "" }
-
 // A mark of an activity reads without colour; the word stands beside it.
 type look struct{ sign, colour string }
 

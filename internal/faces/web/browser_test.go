@@ -32,8 +32,10 @@ func browser(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("SKIPPED: chromium is not installed")
 	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU,
-		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1")}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU,
+		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"),
+	}
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}

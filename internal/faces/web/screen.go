@@ -35,7 +35,7 @@ func styled(lines []string) (out []node) {
 			if i > 0 {
 				codes, rest, ok := strings.Cut(part, "m")
 				if !ok || strings.Trim(codes, "0123456789;:") != "" {
-					codes, rest = "", strings.TrimLeft(part, "0123456789;:?")
+					rest = strings.TrimLeft(part, "0123456789;:?")
 					rest = rest[min(1, len(rest)):]
 				} else {
 					class = styleOf(class, codes)
