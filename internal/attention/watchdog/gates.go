@@ -29,14 +29,14 @@ type permit struct {
 	says   string // what is added to the sentence that the agent was asked; "" for nothing
 }
 
-// mayAsk is the rule for when the watchdog asks an agent to go on. These are all gates, in this order; anything unknown closes one:
+// mayAsk is the rule for when the watchdog asks an agent to go on. These are all gates; anything unknown closes one:
 //
 //  1. Nothing is halted, and the lease of the bus is this program's. The error says which is not so.
 //  2. Asking: the entry is the one that was looked at.
 //  3. Looking: [Judge] rules by the entry, the agent's sessions, its blocker and its last message that it is due.
 //  4. Looking and marking: the user of the agent has let it go on after the last halt.
 //  5. Looking: its address reaches an agent.
-//  6. Looking: no conductor has the first word, by [Govern].
+//  6. Looking: no conductor has the first word, by [Govern] (judge.go, as [Judge]).
 //  7. Asking: what is typed into its pane would not reach another agent.
 //
 // Before a relauncher is called a decider may rule otherwise ([Beats.consult]). The relauncher itself sees whether the agent is at rest,

@@ -122,6 +122,8 @@ func (s Signature) settled() Signature {
 	return s
 }
 
+// signer judges whether the key of a signature may sign for the sender: signers.toml lists it for that sender, or under "*" where the sender is
+// not listed. If the map cannot be read, no key may sign. Where there is none, that is a warning, and in strict mode a rejection.
 func (j *judge) signer() bool {
 	switch s := &j.r.Signers; {
 	case s.Fault() != nil:

@@ -328,8 +328,8 @@ func (v *verifier) active(i address.Instance) []signature.Public {
 	return keys.Active
 }
 
-// gone tells whether an instance was taken out of service.
-func (d *Service) gone(ctx context.Context, i address.Instance) (bool, error) {
+// retired says that an instance was taken out of service, which is not the same as an ended session.
+func (d *Service) retired(ctx context.Context, i address.Instance) (bool, error) {
 	err := d.Registry.Standing(ctx, i)
 	if errors.Is(err, registry.ErrGone) {
 		return true, nil

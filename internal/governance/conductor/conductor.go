@@ -180,7 +180,7 @@ func (d *Service) join(ctx context.Context, r *Resolution, there []*presence.Ses
 func (d *Service) seat(ctx context.Context, r *Resolution, all []Claim) error {
 	for n := range all {
 		c := &all[n]
-		gone, err := d.gone(ctx, c.Instance)
+		gone, err := d.retired(ctx, c.Instance)
 		switch {
 		case err != nil:
 			return err
@@ -210,7 +210,7 @@ func (d *Service) byRole(ctx context.Context, r *Resolution) error {
 		if !slices.Contains(c.Roles, registry.Conductor) {
 			continue
 		}
-		if gone, err := d.gone(ctx, c.Instance); gone || err != nil {
+		if gone, err := d.retired(ctx, c.Instance); gone || err != nil {
 			if err != nil {
 				return err
 			}

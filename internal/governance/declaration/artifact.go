@@ -175,6 +175,8 @@ func guardAmendment(f *faults, artifact []byte) {
 	guardSignatures(f, artifact)
 }
 
+// guardAuthority is the rule for a valid quorum: a threshold that is a whole number from 1 to the number of members. Who has to sign beside them,
+// and when the quorum is reached, the negotiation decides.
 func guardAuthority(f *faults, artifact []byte) {
 	guardWord(f, artifact, "authorityKind", []string{"instance", "quorum"})
 	if member(artifact, "authorityKind") != "quorum" {

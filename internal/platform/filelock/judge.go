@@ -102,7 +102,8 @@ func (r record) byLease(now time.Time) (Verdict, time.Time) {
 	return Steal, time.Time{}
 }
 
-// strictly is our own rule.
+// strictly is our own rule: a lock made on this machine is believed as long as the process that wrote it runs; one from another machine until
+// its lease ends, or for ever without a lease; one that cannot be read until it is old (see the package comment).
 func (r record) strictly(s Observed) (Verdict, time.Time) {
 	host, pid, since := r.host, r.pid, r.started
 	if !r.process && r.lease {
