@@ -38,6 +38,17 @@ type Item struct {
 	About   string
 	At      time.Time // since when; zero: not known
 	Command string    // what to type
+	Actions []Action  // what the user can do about it from a screen, the usual one first
+}
+
+// An Action is one thing that the user can do about an item, as the source of the item offers it.
+type Action struct {
+	ID    string `json:"id"` // "approve" and "deny" have keys of their own on screens
+	Label string `json:"label"`
+
+	Args     []string `json:"-"` // the verb of tutti that does it, and its arguments
+	Input    string   `json:"-"` // the label of a text that becomes the last argument; "": there is none
+	Terminal bool     `json:"-"` // the verb needs the terminal
 }
 
 // Limits of a list.
@@ -70,11 +81,13 @@ type View struct {
 	About   string `json:"about"`
 	At      string `json:"at,omitempty"` // since when; absent: not known
 	Command string `json:"command"`      // what to type
+
+	Actions []Action `json:"actions,omitempty"` // what can be done from a screen
 }
 
 // View returns one item for programs.
 func (i Item) View() View {
-	v := View{Kind: i.Kind, ID: i.ID, From: i.From, About: i.About, Command: i.Command}
+	v := View{Kind: i.Kind, ID: i.ID, From: i.From, About: i.About, Command: i.Command, Actions: i.Actions}
 	if !i.At.IsZero() {
 		v.At = envelope.Stamp(i.At)
 	}

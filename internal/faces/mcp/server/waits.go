@@ -30,6 +30,7 @@ func (c *call) waitsOnYou(ctx context.Context, o *ownMail, own *identity.Speaker
 	o.WaitsOnYou = len(all)
 	o.Waits = render.Each(all[:min(len(all), waitsShown)], func(i todo.Item) todo.View {
 		i.ID, i.From, i.About = word(i.ID), word(i.From), word(i.About)
+		i.Actions = nil // those of screens
 		return i.View()
 	})
 	return nil
