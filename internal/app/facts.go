@@ -111,10 +111,9 @@ func hasTerminal() bool {
 // another user, is empty.
 func ancestors() []identity.Process {
 	var all []identity.Process
-	for id := range proc.Ancestors(os.Getpid()) {
-		p := identity.Process{ID: id}
+	for id, comm := range proc.Ancestors(os.Getpid()) {
+		p := identity.Process{ID: id, Comm: comm}
 		p.Exe, _ = proc.Exe(id.PID)
-		p.Comm, _ = proc.Comm(id.PID)
 		p.Args, _ = proc.Cmdline(id.PID)
 		if len(p.Args) > maxArgs {
 			p.Args = p.Args[:maxArgs]

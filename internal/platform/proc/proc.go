@@ -106,9 +106,10 @@ func Comm(pid int) (string, error) {
 	return st.comm, err
 }
 
-// Ancestors yields the parent of pid, its parent and so on up to the first process. It ends early when one of them ends meanwhile.
-func Ancestors(pid int) iter.Seq[ID] {
-	return func(yield func(ID) bool) {
+// Ancestors yields the parent of pid, its parent and so on up to the first process, each with its short name as [Comm] gives it. It ends
+// early when one of them ends meanwhile.
+func Ancestors(pid int) iter.Seq2[ID, string] {
+	return func(yield func(ID, string) bool) {
 		child, err := status(pid)
 		for err == nil && child.parent > 0 {
 			id := ID{PID: child.parent, Boot: BootID()}
@@ -118,7 +119,7 @@ func Ancestors(pid int) iter.Seq[ID] {
 				return
 			}
 			id.Start = st.start
-			if !yield(id) {
+			if !yield(id, st.comm) {
 				return
 			}
 			child = st

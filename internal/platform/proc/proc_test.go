@@ -114,7 +114,12 @@ func TestFamily(t *testing.T) {
 	if ppid, err := Parent(pid); ppid != os.Getpid() || err != nil {
 		t.Errorf("Parent(child) = %d, %v, want %d", ppid, err, os.Getpid())
 	}
-	line := slices.Collect(Ancestors(pid))
+	var line []ID
+	for id, comm := range Ancestors(pid) {
+		if line = append(line, id); comm == "" {
+			t.Errorf("%v has no name", id)
+		}
+	}
 	if len(line) < 2 || line[0] != Self() || line[1].PID != os.Getppid() {
 		t.Errorf("Ancestors(child) = %+v, want %+v, then %d", line, Self(), os.Getppid())
 	}

@@ -23,6 +23,9 @@ var errUnsent = errors.New("interrupted, nothing was sent")
 
 // runSend sends to one recipient, to several, to a scope, or a batch; or to a project.
 func runSend(ctx context.Context, c *kit.Call) error {
+	if !brief(c) {
+		ctx = c.Interruptible(ctx)
+	}
 	if c.IsSet("batch") {
 		return runBatch(ctx, c)
 	}
@@ -71,6 +74,13 @@ func runSend(ctx context.Context, c *kit.Call) error {
 		return await(ctx, c, d, &receipts[0])
 	}
 	return showReceipts(ctx, c, receipts, len(to) > 1 || c.IsSet("scope"), letterWord(&letter))
+}
+
+// brief reports whether the message and its one recipient stand on the command line and no answer is awaited: then nothing but files is waited
+// for, and an interrupt may end the process.
+func brief(c *kit.Call) bool {
+	return !c.Full && len(c.Args) == 2 && !strings.ContainsAny(c.Args[0], ",.") && c.Args[1] != "-" &&
+		!c.IsSet("wait") && !c.IsSet("batch") && !c.IsSet("scope") && !c.IsSet("body")
 }
 
 // letter reads the message and its recipient from the command line. Recipients of a scope are found later.

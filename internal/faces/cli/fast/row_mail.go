@@ -5,7 +5,7 @@ import (
 )
 
 var SendRow = kit.Verb{
-	Name: "send", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, MaxArgs: 2, Offer: kit.Agents, Run: runSend, Bus: true,
+	Name: "send", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Agents, Run: runSend, Bus: true,
 	Short: "send a message to agents, a scope or a project",
 	Args:  "[<peer>[,<peer>...]|<project>] [<text>|-|@<file>]",
 	Flags: []kit.Flag{

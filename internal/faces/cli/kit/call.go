@@ -32,11 +32,12 @@ type Call struct {
 	Verbose    bool
 	Color      bool // standard output is a terminal that may be coloured
 	errColor   bool
-	Columns    int           // of the terminal; 0: none, nothing is cut
-	ErrColumns int           // the same of standard error
-	Full       bool          // this is the full program
-	opt        reflect.Value // the struct that the verb's flags were read into
-	Alien      error         // the tutti that this program replaces is of another build
+	Columns    int             // of the terminal; 0: none, nothing is cut
+	ErrColumns int             // the same of standard error
+	Full       bool            // this is the full program
+	signals    context.Context // that an interrupt ends; nil: it ends the process
+	opt        reflect.Value   // the struct that the verb's flags were read into
+	Alien      error           // the tutti that this program replaces is of another build
 }
 
 // flushAt is the size at which printed text is written although the verb has not ended: one pipe buffer.

@@ -148,7 +148,7 @@ type Verb struct {
 	Halt     HaltClass
 	Hidden   bool // not in overviews and completion
 	Lax      bool // runs in spite of wrong arguments, which are reported afterwards (halt)
-	Waits    bool // may run long: an interrupt ends its context instead of the process
+	Waits    bool // may run long: an interrupt ends its context instead of the process; see [Call.Interruptible]
 	Bus      bool // works on the bus, which may be one that only the full program can open
 	Mute     bool // programs call it that are not to be bothered: what goes wrong is said in the log of hooks, and is exit status 0
 	TextOnly bool // prints text also where JSON is the rule
