@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"tutti/internal/bus/mailbox"
@@ -48,7 +49,7 @@ func (b *Bus) matters(ctx context.Context, me address.Instance, now time.Time) (
 	person := me.Canonical().Host() == human
 	for _, p := range problems {
 		if more, is := errors.AsType[*escalation.MoreError](p); is && person { // an agent has nothing to do about it
-			all = append(all, Item{Kind: Escalation, ID: "more", About: more.Error(), Command: "tutti escalation list"})
+			all = append(all, Item{Kind: Escalation, ID: "more", About: more.Error(), Command: "tutti escalation list", Actions: Shows("escalation", "list")})
 		}
 	}
 	for _, m := range matters {
@@ -67,9 +68,27 @@ func (b *Bus) matters(ctx context.Context, me address.Instance, now time.Time) (
 		if text := m.Mismatch(); text != "" {
 			about = termsafe.Cut(about, MaxAbout/2) + " (" + text + ")"
 		}
-		all = append(all, Item{Kind: Escalation, ID: m.ID, From: string(m.By), About: about, At: m.At, Command: command})
+		all = append(all, Item{
+			Kind: Escalation, ID: m.ID, From: string(m.By), About: about, At: m.At, Command: command, Actions: answers(m, person),
+		})
 	}
 	return all, nil
+}
+
+// answers are what can be done about an escalation: a person chooses one of its options, or writes an answer. Options have ids of
+// ours, because those of their presenter may be words that screens have keys for.
+func answers(m *escalation.Escalation, person bool) (all []Action) {
+	switch asked := m.Negotiation == negotiation.QuestionsOf(m.By); {
+	case person && asked && len(m.Options) > 0:
+		for n, o := range m.Neutral(m.ID) {
+			all = append(all, Action{ID: "option-" + strconv.Itoa(n+1), Label: "Answer: " + termsafe.Cut(cmp.Or(o.Text, o.ID), maxLabel), Args: []string{"answer", m.ID, "--", o.ID}})
+		}
+	case person && asked:
+		all = append(all, Action{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", m.ID, "--"}})
+	case person && m.Channel == "alert" && len(m.Options) == 0:
+		all = append(all, Action{ID: "seen", Label: "Mark as seen", Args: []string{"escalation", "answer", m.ID}})
+	}
+	return append(all, Shows("escalation", "show", m.ID)...)
 }
 
 // turns are the negotiations that go on when who looks signs, answers or completes.
@@ -77,7 +96,7 @@ func (b *Bus) turns(ctx context.Context, me address.Instance, now time.Time) (al
 	turns, err := b.Agreements.Turns(ctx, me, now)
 	for n := range turns {
 		t := &turns[n]
-		i := Item{Kind: Negotiation, ID: t.ID, Command: t.Command}
+		i := Item{Kind: Negotiation, ID: t.ID, Command: t.Command, Actions: Shows("negotiate", "show", t.ID)}
 		if f := t.Offer; f != nil {
 			i.From = string(f.By)
 			i.About = t.Subject + ": " + cmp.Or(f.Kind, "the offer") + " " + short(f.Hash) + " waits for your answer; tutti negotiate show " + termsafe.Word(t.ID) + " shows it"
@@ -104,7 +123,7 @@ func (b *Bus) held(ctx context.Context, me address.Instance, _ time.Time) (all [
 	for _, h := range held {
 		all = append(all, Item{
 			Kind: Held, ID: h.ID, From: string(h.Envelope.Actor.Instance), About: cmp.Or(h.Why, "it was held back"), At: h.Stored,
-			Command: "tutti inbox held",
+			Command: "tutti inbox held", Actions: Shows("inbox", "held"),
 		})
 	}
 	return all, err
@@ -120,6 +139,7 @@ func (b *Bus) blocked(ctx context.Context, me address.Instance, _ time.Time) (al
 			all = append(all, Item{
 				Kind: Blockage, ID: string(o.Instance), From: string(o.Instance), About: o.Reason, At: at,
 				Command: "tutti send " + termsafe.Word(string(o.Instance)) + " TEXT",
+				Actions: []Action{{ID: "send", Label: "Send a message", Input: "Your message", Args: []string{"send", "--", string(o.Instance)}}},
 			})
 		}
 	}

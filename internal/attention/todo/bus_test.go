@@ -8,6 +8,8 @@ import (
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/agreement"
+	"tutti/internal/governance/escalation"
+	"tutti/internal/governance/negotiation"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
 )
@@ -27,6 +29,34 @@ func TestMore(t *testing.T) {
 		all, err := b.matters(t.Context(), who, noon)
 		if got := slices.ContainsFunc(all, func(i Item) bool { return i.ID == "more" }); err != nil || got != want {
 			t.Errorf("%s is told: %v, %v, want %v", who, got, err, want)
+		}
+	}
+}
+
+// TestAnswers: a person chooses one of the options of a question, whose ids are none that screens have keys for. An agent only looks.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	by := address.Instance("claude:api:3f2a9c01b7de")
+	m := &escalation.Escalation{ID: "evt-1", By: by, Negotiation: negotiation.QuestionsOf(by)}
+	ids := func(person bool) (all []string) {
+		for _, a := range answers(m, person) {
+			all = append(all, a.ID)
+		}
+		return all
+	}
+	if got := ids(true); !slices.Equal(got, []string{"answer", "show"}) {
+		t.Errorf("a question without options: %v", got)
+	}
+	m.Options = []escalation.Option{{ID: "approve", Text: "yes"}, {ID: "deny", Text: "no"}}
+	if got := ids(true); !slices.Equal(got, []string{"option-1", "option-2", "show"}) {
+		t.Errorf("a question with options: %v", got)
+	}
+	if got := ids(false); !slices.Equal(got, []string{"show"}) {
+		t.Errorf("for an agent: %v", got)
+	}
+	for _, a := range answers(m, true)[:2] {
+		if o, ok := m.Option(a.Args[3]); !ok || a.Label != "Answer: "+o.Text {
+			t.Errorf("%+v answers with %+v", a, o)
 		}
 	}
 }

@@ -22,6 +22,7 @@ func Letters(projects []*overview.Project, here *exchange.Project, person bool) 
 		for n := range p.Conversations {
 			t := &p.Conversations[n]
 			i := Item{ID: t.ID, From: t.Partner, At: t.Last.Time, Command: "tutti comms status --project " + termsafe.Word(p.Name) + " --conversations"}
+			i.Actions = Shows("comms", "status", "--project", p.Name, "--conversations")
 			switch {
 			case !t.Open:
 				continue
@@ -51,13 +52,14 @@ func Jobs(jobs []*job.Job, by func() (submitter string, person bool)) (all []Ite
 			who, person = by()
 			asked = true
 		}
-		i := Item{Kind: Job, ID: j.ID, From: cmp.Or(j.Session, j.Agent), At: j.Updated}
+		i := Item{Kind: Job, ID: j.ID, From: cmp.Or(j.Session, j.Agent), At: j.Updated, Actions: Shows("job", "show", j.ID)}
 		switch {
 		case asks && person:
 			i.Kind, i.About, i.Command = Permission, "job "+j.ID+" asks for a permission", "tutti job show "+termsafe.Word(j.ID)
 		case !asks && (person || who == j.Submitter):
 			first, _, _ := strings.Cut(strings.TrimSpace(j.Prompt), "\n")
 			i.About, i.Command = "says that it is done: "+first, "tutti job accept "+termsafe.Word(j.ID)
+			i.Actions = append(i.Actions, Action{ID: "accept", Label: "Accept the job", Args: []string{"job", "accept", j.ID}})
 		default:
 			continue
 		}

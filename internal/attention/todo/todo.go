@@ -51,10 +51,14 @@ type Action struct {
 	Terminal bool     `json:"-"` // the verb needs the terminal
 }
 
+// Shows is the action that prints more about an item and changes nothing, as a list.
+func Shows(args ...string) []Action { return []Action{{ID: "show", Label: "Show it", Args: args}} }
+
 // Limits of a list.
 const (
 	MaxOfKind = 100 // items of a kind, the oldest: the rest is behind the commands of those
 	MaxAbout  = 500 // bytes
+	maxLabel  = 80  // bytes of what an option says
 )
 
 // Join makes one list of several: by kind, the oldest first.

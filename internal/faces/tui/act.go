@@ -13,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tutti/internal/attention/todo"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -204,6 +205,9 @@ func (m *Model) terminal(args []string) tea.Cmd {
 	})
 }
 
+// copyID is the action of ours that copies the command of a thing that waits.
+const copyID = "copy"
+
 // menu selects a thing that waits, and lists what can be done.
 func (m *Model) menu(i int) {
 	w := m.choose(i)
@@ -211,12 +215,14 @@ func (m *Model) menu(i int) {
 		m.say("nothing waits under "+strconv.Itoa(i+1), true)
 		return
 	}
+	actions := w.Actions[:min(len(w.Actions), 8)]
 	var list []choice
-	var actions []Action
-	for n, a := range w.Actions {
-		if n < 9 {
-			list, actions = append(list, choice{strconv.Itoa(n + 1), a.Label}), append(actions, a)
-		}
+	for n, a := range actions {
+		list = append(list, choice{strconv.Itoa(n + 1), kit.Clean(a.Label)})
+	}
+	if w.Command != "" {
+		actions = append(slices.Clone(actions), todo.Action{ID: copyID})
+		list = append(list, choice{strconv.Itoa(len(actions)), "copy: " + kit.Clean(w.Command)})
 	}
 	if len(list) == 0 {
 		m.say(w.Text, false)
@@ -235,31 +241,35 @@ func (m *Model) decide(id string) {
 		m.say("nothing waits for you here; Tab selects the next", false)
 		return
 	}
-	i := slices.IndexFunc(w.Actions, func(a Action) bool { return a.ID == id && len(a.Command) > 0 })
+	i := slices.IndexFunc(w.Actions, func(a todo.Action) bool { return a.ID == id && len(a.Args) > 0 })
 	if i < 0 {
 		m.say(id+" is not possible from here: attach to the agent and answer there", true)
 		return
 	}
 	before, action := *w, w.Actions[i]
-	m.confirm(action.Label+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
+	m.confirm(kit.Clean(action.Label)+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
 }
 
 // offered runs an action that a thing offers, if that thing still waits as it was read.
-func (m *Model) offered(w *Wait, a *Action) tea.Cmd {
+func (m *Model) offered(w *Wait, a *todo.Action) tea.Cmd {
 	if now := m.waiting(w.ID); now == nil || now.Text != w.Text {
 		m.say("nothing was done: this does not wait any more, or has changed", true)
 		return nil
 	}
 	switch {
-	case m.o.ReadOnly != "" && !a.Attach:
+	case a.ID == copyID:
+		m.say("copied: "+kit.Clean(w.Command), false)
+		return tea.SetClipboard(kit.Clean(w.Command))
+	case a.Terminal:
+		return m.terminal(a.Args)
+	case m.o.ReadOnly != "":
 		m.say(m.o.ReadOnly, true)
-	case len(a.Command) == 0:
-		m.say("copied: "+a.Typed, false)
-		return tea.SetClipboard(a.Typed)
-	case a.Attach:
-		return m.terminal(a.Command)
+	case a.Input != "":
+		m.ask = &question{title: w.Text, fields: []field{{label: kit.Clean(a.Input) + ": ", must: true}}, then: func(answer []string) tea.Cmd {
+			return m.run(call{what: kit.Clean(a.Label), args: append(slices.Clone(a.Args), answer[0])})
+		}}
 	default:
-		return m.run(call{what: a.Label, args: a.Command})
+		return m.run(call{what: kit.Clean(a.Label), args: a.Args})
 	}
 	return nil
 }
@@ -396,8 +406,8 @@ func (m *Model) halt() {
 // copy copies a command, a name or an address by OSC 52.
 func (m *Model) copy() tea.Cmd {
 	text := ""
-	if w := m.waiting(m.wait); w != nil && len(w.Actions) > 0 {
-		text = cmp.Or(w.Actions[0].Typed, "tutti "+strings.Join(w.Actions[0].Command, " "))
+	if w := m.waiting(m.wait); w != nil && w.Command != "" {
+		text = w.Command
 	} else if a := m.current(); a != nil {
 		text = cmp.Or(a.Session, string(a.Instance), a.Agent)
 	}

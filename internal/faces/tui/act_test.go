@@ -226,7 +226,7 @@ func TestChanges(t *testing.T) {
 	now.Agents = append(now.Agents[:2], now.Agents[3:]...)
 	now.Agents[2].Agent = "renamed"
 	now.Agents[2].Session = "renamed"
-	now.Waits = append(now.Waits, Wait{ID: "new", Text: "api asks: which one?", Actions: []Action{{ID: "answer", Command: []string{"escalate", "answer", "7 8"}}}})
+	now.Waits = append(now.Waits, Wait{ID: "new", Text: "api asks: which one?", Command: "tutti escalate answer '7 8'"})
 	now.Halt = "by ann"
 	got := strings.Join(Changes(twelve(), now), "\n")
 	want := `14:05:12  halt            HALTED: by ann

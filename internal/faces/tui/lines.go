@@ -8,7 +8,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -53,30 +52,13 @@ func text(o *Options, s *Snapshot, width int) (lines []string) {
 	return lines
 }
 
-// lines are a thing that waits, with the commands for it.
+// lines are a thing that waits, with the command for it.
 func (w *Wait) lines(number int) []string {
 	all := []string{"  " + strconv.Itoa(number) + "  " + kit.Clean(w.Text)}
-	for i := range w.Actions {
-		if typed := w.Actions[i].typed(); typed != "" {
-			all = append(all, "     "+typed)
-		}
+	if w.Command != "" {
+		all = append(all, "     "+kit.Clean(w.Command))
 	}
 	return all
-}
-
-// typed is what the user types for an action.
-func (a *Action) typed() string {
-	if a.Typed != "" {
-		return kit.Clean(a.Typed)
-	}
-	if len(a.Command) == 0 {
-		return ""
-	}
-	words := []string{"tutti"}
-	for _, word := range a.Command {
-		words = append(words, termsafe.Word(word))
-	}
-	return strings.Join(words, " ")
 }
 
 // Changes are the differences of two snapshots, a line each.

@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tutti/internal/attention/overview"
+	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
 )
 
@@ -51,9 +52,9 @@ func twelve() *Snapshot {
 	s.Waits = []Wait{
 		{
 			ID: "p1", Agent: s.Agents[1].key(), Text: "api-2 asks to run: npm publish --dry-run", Since: moment.Add(-40 * time.Second),
-			Actions: []Action{{ID: "approve", Label: "approve", Command: []string{"approve", "p1"}}, {ID: "deny", Label: "deny", Command: []string{"deny", "p1"}}},
+			Actions: []todo.Action{{ID: "approve", Label: "approve", Args: []string{"approve", "p1"}}, {ID: "deny", Label: "deny", Args: []string{"deny", "p1"}}},
 		},
-		{ID: "m1", Agent: s.Agents[8].key(), Text: "docs has 2 unread messages, cannot be woken", Actions: []Action{{ID: "copy", Label: "copy", Typed: "tutti inbox --as docs"}}},
+		{ID: "m1", Agent: s.Agents[8].key(), Text: "docs has 2 unread messages, cannot be woken", Command: "tutti inbox --as docs"},
 	}
 	return s
 }

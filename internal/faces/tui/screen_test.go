@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"tutti/internal/attention/todo"
 )
 
 // TestScreens compares whole screens with those that were looked at. Run it with -update to write them anew.
@@ -211,7 +213,7 @@ func TestForeignText(t *testing.T) {
 		a.Agent, a.CLI, a.Blocked, a.Folder, a.Branch, a.Doing, a.Asks, a.Machine, a.Instance, a.Bus = bad, bad, bad, bad+fmt.Sprint(i), bad, bad, bad, bad, bad, bad
 	}
 	for i := range s.Waits {
-		s.Waits[i].Text, s.Waits[i].Actions = bad, []Action{{ID: "x", Label: bad, Typed: bad}}
+		s.Waits[i].Text, s.Waits[i].Command, s.Waits[i].Actions = bad, bad, []todo.Action{{ID: "x", Label: bad, Args: []string{bad}}}
 	}
 	s.Halt, s.Notes = bad, []string{bad}
 	for _, w := range []int{40, 100} {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/attention/overview"
+	"tutti/internal/attention/todo"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -34,16 +35,8 @@ type Wait struct {
 	Agent   string // the key of the agent whose it is; "" for none of the list
 	Text    string
 	Since   time.Time
-	Actions []Action
-}
-
-// An Action is one thing that the user can do about a Wait, as its source offers it.
-type Action struct {
-	ID      string   // "approve" and "deny" have keys of their own
-	Label   string   // what it does
-	Command []string // the arguments for tutti; none: there is only Typed
-	Typed   string   // what to type in a terminal
-	Attach  bool     // the command needs the terminal
+	Command string        // what to type in a terminal
+	Actions []todo.Action // as its source offers them; "approve" and "deny" have keys of their own
 }
 
 // Key returns the key by which a Wait names this agent.

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"tutti/internal/attention/todo"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -195,12 +196,16 @@ func (m *Model) waits(l layout) (lines []string) {
 		w := &all[i]
 		keys := ""
 		for _, a := range w.Actions {
-			if (a.ID == "approve" || a.ID == "deny") && len(a.Command) > 0 {
+			if (a.ID == "approve" || a.ID == "deny") && len(a.Args) > 0 {
 				keys += "  " + m.keys.short(a.ID, m.width)
 			}
 		}
-		if keys == "" && len(w.Actions) > 0 && m.width >= singleFrom && i < 9 {
-			keys = "  " + strconv.Itoa(i+1) + " " + w.Actions[0].Label
+		if keys == "" && m.width >= singleFrom && i < 9 {
+			if len(w.Actions) > 0 {
+				keys = "  " + strconv.Itoa(i+1) + " " + w.Actions[0].Label
+			} else if w.Command != "" {
+				keys = "  " + strconv.Itoa(i+1) + " copy"
+			}
 		}
 		text := kit.Clean(w.Text)
 		if s := age(w.Since, m.now); s != "" {
@@ -286,7 +291,7 @@ func (m *Model) foot() (lines []string) {
 		likely = []string{"attach", "view", "filter", "help", "quit"}
 	case m.snap != nil && len(m.snap.Agents) == 0:
 		likely = []string{"new", "halt", "help", "quit"}
-	case m.chosen() != nil && slices.ContainsFunc(m.chosen().Actions, func(a Action) bool { return a.ID == "approve" && len(a.Command) > 0 }):
+	case m.chosen() != nil && slices.ContainsFunc(m.chosen().Actions, func(a todo.Action) bool { return a.ID == "approve" && len(a.Args) > 0 }):
 		likely = []string{"approve", "deny", "attach", "halt", "help"}
 	}
 	var hints []string

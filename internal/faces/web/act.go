@@ -100,7 +100,7 @@ func (s *Server) itemCommand(ctx context.Context, value func(string) string) (c 
 		}
 		for n := range w.Actions {
 			a := &w.Actions[n]
-			if a.ID != value("action") {
+			if a.ID != value("action") || a.Terminal {
 				continue
 			}
 			c.Args = slices.Clone(a.Args)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/todo"
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
@@ -30,22 +31,8 @@ type Snapshot struct {
 	problems []kit.BusProblem
 }
 
-// A Wait is one thing that waits for the user.
-type Wait struct {
-	ID      string
-	Agent   string // the key of the agent whose it is; "" for none of the list
-	Text    string
-	Since   time.Time
-	Typed   string // what to type in a terminal
-	Actions []Action
-}
-
-// An Action is a button of a Wait.
-type Action struct {
-	ID, Label string
-	Args      []string // the verb and its arguments
-	Input     string   // the label of a text that becomes the last argument; "": there is none
-}
+// A Wait is one thing that waits for the user, with its actions.
+type Wait = tui.Wait
 
 // readThreads adds the conversations on the buses.
 func (s *Server) readThreads(ctx context.Context, snap *Snapshot) {
@@ -86,18 +73,20 @@ func waitsList(snap *Snapshot, v *visit) node {
 		}
 		if v.who.Cannot == "" {
 			for n := range w.Actions {
-				acts = append(acts, actionForm(id, w, &w.Actions[n]))
+				if !w.Actions[n].Terminal {
+					acts = append(acts, actionForm(id, w, &w.Actions[n]))
+				}
 			}
 		}
-		if w.Typed != "" && len(w.Actions) == 0 {
-			acts = append(acts, el("p", txt("in a terminal: "), el("code", word(w.Typed))))
+		if w.Command != "" && !slices.ContainsFunc(w.Actions, func(a todo.Action) bool { return !a.Terminal }) {
+			acts = append(acts, el("p", txt("in a terminal: "), el("code", word(w.Command))))
 		}
 		items = append(items, el("li", append(head, el("div.actions", acts...))...).keyed(id))
 	}
 	return el("section", el("h2", txt("Waits for you")), el("ul.items", items...))
 }
 
-func actionForm(id string, w *Wait, a *Action) node {
+func actionForm(id string, w *Wait, a *todo.Action) node {
 	hide := []node{hidden("kind", "item"), hidden("item", short("wait", w.ID)), hidden("action", a.ID)}
 	if a.Input == "" {
 		return form("do", append(hide, button("", a.Label))...)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tutti/internal/attention/overview"
+	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 )
@@ -18,8 +19,8 @@ func fullSnapshot(text string) *Snapshot {
 	return &Snapshot{
 		At: now, Agents: agents, Notes: []string{text},
 		Waits: []Wait{
-			{ID: "w1", Agent: agents[1].Key(), Text: text, Since: now.Add(-40 * time.Second), Typed: text},
-			{ID: "w2" + text, Text: text, Since: now, Typed: text, Actions: []Action{{ID: "answer", Label: text, Input: text, Args: []string{"answer", text, "--"}}, {ID: "show", Label: text, Args: []string{"escalation", "show", text}}}},
+			{ID: "w1", Agent: agents[1].Key(), Text: text, Since: now.Add(-40 * time.Second), Command: text},
+			{ID: "w2" + text, Text: text, Since: now, Command: text, Actions: []todo.Action{{ID: "answer", Label: text, Input: text, Args: []string{"answer", text, "--"}}, {ID: "show", Label: text, Args: []string{"escalation", "show", text}}}},
 		},
 		threads: []thread{{bus: text, id: text, last: now, count: 4, messages: []message{
 			{id: "m1", from: text, to: text, text: text, verdict: text, counts: true, at: now.Add(-time.Minute)},
@@ -41,8 +42,8 @@ func shopSnapshot() *Snapshot {
 	return &Snapshot{
 		At: now, Agents: agents,
 		Waits: []Wait{
-			{ID: "p", Agent: agents[1].Key(), Text: "api-2 asks to run: npm publish --dry-run", Since: now.Add(-40 * time.Second), Typed: "tutti session attach api-2"},
-			{ID: "q", Agent: agents[0].Key(), Text: "api asks: may I drop the table legacy_orders?", Since: now.Add(-5 * time.Minute), Typed: "tutti answer evt-1 ANSWER", Actions: []Action{{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", "evt-1", "--"}}}},
+			{ID: "p", Agent: agents[1].Key(), Text: "api-2 asks to run: npm publish --dry-run", Since: now.Add(-40 * time.Second), Command: "tutti session attach api-2"},
+			{ID: "q", Agent: agents[0].Key(), Text: "api asks: may I drop the table legacy_orders?", Since: now.Add(-5 * time.Minute), Command: "tutti answer evt-1 ANSWER", Actions: []todo.Action{{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", "evt-1", "--"}}}},
 		},
 		threads: []thread{{bus: "~/src/shop/.h2a", id: "t", last: now, count: 2, messages: []message{
 			{id: "m1", from: "claude:api", to: "codex:tests", text: "do the migrations pass?", verdict: "verified", counts: true, at: now.Add(-3 * time.Minute)},

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/todo"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/registry"
@@ -54,7 +55,7 @@ func (v *statusView) awayWaits() (all []waitLine) {
 	queued, order := map[string]count{}, []string{}
 	for _, c := range v.away {
 		if c.State == mailbox.Returned {
-			all = append(all, waitLine{text: c.Machine + " refused a message for " + v.called(c.To) + ": " + c.Why, command: "tutti thread --trace " + app.QuoteArg(c.ID)})
+			all = append(all, waitLine{text: c.Machine + " refused a message for " + v.called(c.To) + ": " + c.Why, command: "tutti thread --trace " + app.QuoteArg(c.ID), actions: todo.Shows("thread", "--trace", c.ID)})
 			continue
 		}
 		if queued[c.Machine].n == 0 {
@@ -64,12 +65,12 @@ func (v *statusView) awayWaits() (all []waitLine) {
 	}
 	for _, machine := range order {
 		q := queued[machine]
-		line := waitLine{text: kit.Plural(q.n, "message") + " queued for " + machine, command: "tutti outbox"}
+		line := waitLine{text: kit.Plural(q.n, "message") + " queued for " + machine, command: "tutti outbox", actions: todo.Shows("outbox")}
 		if q.why != "" {
 			line.text += ", not carried yet: " + q.why
 		}
 		if v.up == nil {
-			line.text, line.command = line.text+"; nothing carries messages now", "tutti up"
+			line.text, line.command, line.actions = line.text+"; nothing carries messages now", "tutti up", nil
 		}
 		all = append(all, line)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/fast"
@@ -95,4 +96,9 @@ func ofSession(d *fast.Denial, l *sessionLine) fast.Mark {
 		return fast.Mark{}
 	}
 	return d.Of(address.Instance(l.row.Instance), l.row.Pane.Cwd)
+}
+
+// attach is the action that shows the terminal of a session.
+func (l *sessionLine) attach(label string) todo.Action {
+	return todo.Action{ID: "attach", Label: label, Terminal: true, Args: []string{"session", "attach", "--registry", l.registry, l.row.Name}}
 }

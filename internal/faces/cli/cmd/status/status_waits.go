@@ -20,23 +20,27 @@ import (
 type waitLine struct {
 	text, command string
 	of            address.Instance // the agent that it is about; "" where that is none
+	actions       []todo.Action
 }
 
 // waits are all things that wait: first what holds an agent up, then your own mail, then mail of agents that nothing wakes.
 func waits(c *kit.Call, opt *statusOptions, v *statusView) (all []waitLine) {
 	for i := range v.waiting {
-		w := waitLine{text: v.waitText(&v.waiting[i]), command: v.waiting[i].Command}
+		w := waitLine{text: v.waitText(&v.waiting[i]), command: v.waiting[i].Command, actions: v.waiting[i].Actions}
 		if from := v.waiting[i].From; from != "" {
 			w.of = address.Instance(from).Canonical()
 		}
 		all = append(all, w)
 	}
 	if n := v.unread - v.announced(); n > 0 {
-		command := "tutti receive"
+		command, as := "tutti receive", []string(nil)
 		if who := opt.Instance; who != "" {
-			command += " --as " + app.QuoteArg(who)
+			command, as = command+" --as "+app.QuoteArg(who), []string{"--as", who}
 		}
-		all = append(all, waitLine{text: "you have " + unreadText(n, v.more), command: command})
+		all = append(all, waitLine{text: "you have " + unreadText(n, v.more), command: command, actions: []todo.Action{
+			{ID: "show", Label: "Read it", Args: append([]string{"receive"}, as...)},
+			{ID: "ack", Label: "Acknowledge what was shown", Args: append([]string{"ack", "--all"}, as...)},
+		}})
 	}
 	for _, m := range v.unseen() {
 		text := v.called(m.Instance) + " has " + unreadText(m.Unread, m.More) + ", "
@@ -45,7 +49,8 @@ func waits(c *kit.Call, opt *statusOptions, v *statusView) (all []waitLine) {
 		} else {
 			text += "not live"
 		}
-		all = append(all, waitLine{text, unseenCommand(c, v, &m), m.Instance})
+		command, action := unseenCommand(c, v, &m)
+		all = append(all, waitLine{text, command, m.Instance, []todo.Action{action}})
 	}
 	return append(all, v.awayWaits()...)
 }
@@ -75,19 +80,19 @@ func (v *statusView) unseen() (all []agentMail) {
 }
 
 // unseenCommand is what has an agent read its mail, where its session runs here, else what shows that mail.
-func unseenCommand(c *kit.Call, v *statusView, m *agentMail) string {
+func unseenCommand(c *kit.Call, v *statusView, m *agentMail) (string, todo.Action) {
 	for i := range v.sessions {
 		l := &v.sessions[i]
 		if _, agent := driver.Agent(l.row.Kind()); agent && l.sight.State == observe.Alive && l.row.Instance != "" &&
 			address.Instance(l.row.Instance).Canonical() == m.Instance {
-			return "tutti session attach " + app.QuoteArg(l.row.Name) + ` # and type: read your mail`
+			return "tutti session attach " + app.QuoteArg(l.row.Name) + ` # and type: read your mail`, l.attach("Attach, and type: read your mail")
 		}
 	}
-	command := "tutti inbox --as " + app.QuoteArg(m.short)
+	command, args := "tutti inbox --as "+app.QuoteArg(m.short), []string{"inbox", "--as", m.short}
 	if !m.own {
-		command += " --root " + pathArg(c, m.Bus)
+		command, args = command+" --root "+pathArg(c, m.Bus), append(args, "--root", m.Bus)
 	}
-	return command
+	return command, todo.Shows(args...)[0]
 }
 
 // pathArg writes a path so that it can be pasted into a shell, the home folder as "~".

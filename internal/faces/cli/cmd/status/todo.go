@@ -20,7 +20,7 @@ func (v *statusView) asking(person func() bool) (all []todo.Item) {
 		if l.asks() != "" && person() {
 			all = append(all, todo.Item{
 				Kind: todo.Permission, ID: l.row.Name, From: l.row.Instance, About: l.row.Name + " asks " + l.asks(),
-				Command: "tutti session attach " + app.QuoteArg(l.row.Name),
+				Command: "tutti session attach " + app.QuoteArg(l.row.Name), Actions: []todo.Action{l.attach("Attach and answer")},
 			})
 		}
 	}

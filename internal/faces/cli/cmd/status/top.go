@@ -196,21 +196,15 @@ func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
 		}
 	}
 	for i, w := range waits(&c, opt, v) {
-		one := tui.Wait{ID: w.command + "\x00" + w.text, Text: w.text}
-		action := tui.Action{ID: "copy", Label: "copy: " + w.command, Typed: w.command}
-		one.Agent = keys[w.of]
+		one := tui.Wait{ID: w.command + "\x00" + w.text, Text: w.text, Agent: keys[w.of], Command: w.command, Actions: w.actions}
 		if i < len(v.waiting) {
 			item := &v.waiting[i]
 			one.ID, one.Text = item.Kind+"\x00"+item.ID+"\x00"+item.From, v.topic(item)
 			one.Since = item.At
 			if item.Kind == todo.Permission && sessions[item.ID] != "" {
 				one.Agent = sessions[item.ID]
-				if r := rows[one.Agent]; r != nil {
-					action = tui.Action{ID: "attach", Label: "attach and answer", Typed: w.command, Attach: true, Command: attachTo(s, one.Agent)}
-				}
 			}
 		}
-		one.Actions = append(one.Actions, action)
 		s.Waits = append(s.Waits, one)
 	}
 	for _, p := range v.problems {
@@ -227,16 +221,6 @@ func (v *statusView) topic(i *todo.Item) string {
 	timeless := *i
 	timeless.At = time.Time{}
 	return v.waitText(&timeless)
-}
-
-// attachTo are the arguments that show the session of an agent.
-func attachTo(s *tui.Snapshot, key string) []string {
-	for i := range s.Agents {
-		if a := &s.Agents[i]; a.Key() == key {
-			return []string{"session", "attach", "--registry", a.Registry, a.Session}
-		}
-	}
-	return nil
 }
 
 // screen reads what the terminal of an agent shows.
