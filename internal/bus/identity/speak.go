@@ -2,6 +2,7 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -350,4 +351,17 @@ func (k *Keeper) Conversation(ctx context.Context, host string, program proc.ID)
 func Covers(own, i address.Instance) bool {
 	c, o := string(i.Canonical()), string(own.Canonical())
 	return c == o || strings.HasPrefix(c, o+"~")
+}
+
+// Why returns why no agent or user speaks here, without the operation that found out.
+func Why(err error) string {
+	var unknown *UnknownError
+	var none *NoIdentityError
+	switch {
+	case errors.As(err, &unknown):
+		return unknown.Error()
+	case errors.As(err, &none):
+		return none.Error()
+	}
+	return err.Error()
 }

@@ -60,6 +60,9 @@ const (
 	maxPlaces = 10_000
 )
 
+// Folder is where the entries are, below the folder of state: it changes when a place is noted.
+func Folder(state string) string { return filepath.Join(state, folder) }
+
 func name(kind Kind, path string) string {
 	sum := sha256.Sum256([]byte(path))
 	return string(kind) + "-" + hex.EncodeToString(sum[:12]) + suffix

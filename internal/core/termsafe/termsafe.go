@@ -196,3 +196,11 @@ func Words(line string) (words []string, whole bool) {
 	}
 	return words, quote == 0 && !escaped
 }
+
+// Plural is a number of things: "1 agent", "2 agents".
+func Plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/faces/cli/kit"
+	"tutti/internal/attention/overview"
 )
 
 // A rig is a running server, and what its verbs were.
@@ -25,7 +25,7 @@ func serve(t *testing.T, cannot string) (*rig, string) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
 	r := &rig{ran: make(chan Command, 10), next: make(chan *Snapshot, 1)}
-	r.next <- &Snapshot{At: time.Now()}
+	r.next <- Of(nil, nil)
 	s, err := Listen(Config{
 		Follow: func(ctx context.Context, changed func(*Snapshot)) error {
 			for snap := range r.next {
@@ -35,7 +35,7 @@ func serve(t *testing.T, cannot string) (*rig, string) {
 		},
 		Shown:  func(path string) string { return path },
 		Screen: func(_ context.Context, a Agent) ([]string, error) { return strings.Split(a.Asks, "\n"), nil },
-		Buses:  func(func(*app.World) error) []kit.BusProblem { return nil },
+		Buses:  func(func(*app.World) error) []overview.BusProblem { return nil },
 		Run: func(_ context.Context, c Command) (Answer, error) {
 			r.ran <- c
 			return Answer{OK: true, Text: "done: " + strings.Join(c.Args, " ")}, nil

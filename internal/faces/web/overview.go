@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/overview"
 	"tutti/internal/attention/todo"
 	"tutti/internal/comms/machines"
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/tui"
 )
 
@@ -22,13 +22,22 @@ type Agent = tui.Agent
 
 // A Snapshot is what the pages show.
 type Snapshot struct {
-	At     time.Time
-	Agents []Agent
-	Waits  []Wait
-	Notes  []string // what could not be read
+	tui.Snapshot
 
 	threads  []thread
-	problems []kit.BusProblem
+	problems []overview.BusProblem
+}
+
+// Of is a snapshot of the terminal screen, nil after a failed look, as the pages show it.
+func Of(seen *tui.Snapshot, err error) *Snapshot {
+	s := &Snapshot{Snapshot: tui.Snapshot{At: time.Now()}}
+	if seen != nil {
+		s.Snapshot = *seen
+	}
+	if err != nil {
+		s.Notes = append(s.Notes, err.Error())
+	}
+	return s
 }
 
 // A Wait is one thing that waits for the user, with its actions.

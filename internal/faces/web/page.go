@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/attention/overview"
+
 	"tutti/internal/core/termsafe"
-	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 
@@ -143,7 +144,7 @@ func (s *Server) head(snap *Snapshot, who *visitor) node {
 	return el(class, kids...).keyed("head")
 }
 
-func problemsOf(all []kit.BusProblem) (out []node) {
+func problemsOf(all []overview.BusProblem) (out []node) {
 	for _, p := range all {
 		out = append(out, el("p.bad", word(p.Bus), txt(": "), peer(p.Error)))
 	}

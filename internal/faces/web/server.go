@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/faces/cli/kit"
+	"tutti/internal/attention/overview"
 )
 
 //go:embed files/page.css
@@ -25,7 +25,7 @@ type Config struct {
 	// Follow calls changed with the present snapshot and then with each new one, until ctx ends.
 	Follow func(ctx context.Context, changed func(*Snapshot)) error
 	// Buses hands each bus of the user to f, open for reading, and returns those that cannot be read.
-	Buses func(f func(*app.World) error) []kit.BusProblem
+	Buses func(f func(*app.World) error) []overview.BusProblem
 	// Folder is where the server was started.
 	Folder string
 	// Screen returns the lines that an agent's terminal shows, with their colours.

@@ -46,3 +46,21 @@ func ListedRow(r *registry.Row, s Observation, reg, machine string, now time.Tim
 
 // stamp is a time as programs get it: UTC, in milliseconds.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// FoundWord says what was found of a session. Where nothing is to be found, there is nothing to say.
+func FoundWord(r *registry.Row, s Observation) string {
+	switch s.State {
+	case Alive:
+		return "alive"
+	case Dead:
+		return "ended"
+	case Other:
+		return "another"
+	case Absent:
+		if r != nil && r.Status == registry.Running {
+			return "gone"
+		}
+		return "-"
+	}
+	return "?"
+}

@@ -219,3 +219,6 @@ func (r *Row) Clone() Row {
 	}
 	return c
 }
+
+// Busy tells whether a row runs, or something was begun with it.
+func (r *Row) Busy() bool { return r.Status == Running || r.Intent != nil }

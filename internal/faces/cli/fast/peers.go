@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/overview"
 	"tutti/internal/bus/members"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
-	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -57,7 +57,7 @@ func runDiscover(ctx context.Context, c *kit.Call) error {
 			return err
 		}
 	}
-	denied := readDenial()
+	denied := overview.ReadDenial()
 	if c.JSON {
 		var l kit.List
 		for i := range rows {
@@ -93,43 +93,16 @@ func withRole(ctx context.Context, w *app.World, rows []members.Row, role string
 	return kept, nil
 }
 
-// A PeerView is an agent. peerJSON writes it, without reflection.
-type PeerView struct {
-	Instance address.Instance `json:"instance"`
-	Host     string           `json:"host"`
-	Name     string           `json:"name,omitempty"`
-	Scopes   []string         `json:"scopes"`
-	Live     bool             `json:"live"`
-	Mark
-	*Connection
-}
-
-// A Connection is the live connection of an agent.
-type Connection struct {
-	SessionID   address.SessionID `json:"sessionId"`
-	HeartbeatAt string            `json:"heartbeatAt"`
-	State       string            `json:"state"`
-	WorkStatus  string            `json:"workStatus,omitempty"`
-	MirroredAt  string            `json:"mirroredAt,omitempty"` // another machine showed it
-}
-
-// ViewPeer returns an agent for programs.
-func ViewPeer(r *members.Row, m Mark) PeerView {
-	v := PeerView{Instance: r.Instance, Host: r.Host, Name: r.Name, Scopes: render.List(r.Scopes), Live: r.Session != nil, Mark: m}
-	if s := r.Session; s != nil {
-		v.Connection = &Connection{r.SessionID, s.HeartbeatAt, s.State, s.WorkStatus, s.MirroredAt}
-	}
-	return v
-}
-
-func peerJSON(r *members.Row, m Mark) []byte {
+// peerJSON is [overview.PeerView], written without reflection.
+func peerJSON(r *members.Row, m overview.Mark) []byte {
 	var o canonjson.Object
 	o.Str("instance", string(r.Instance))
 	o.Str("host", r.Host)
 	o.Opt("name", r.Name)
 	o.Strs("scopes", r.Scopes)
 	o.Bool("live", r.Session != nil)
-	m.Json(&o)
+	o.Bool("halted", m.Halted)
+	o.Bool("paused", m.Paused)
 	if r.Session != nil {
 		o.Str("sessionId", string(r.SessionID))
 		o.Str("heartbeatAt", r.Session.HeartbeatAt)
@@ -141,7 +114,7 @@ func peerJSON(r *members.Row, m Mark) []byte {
 }
 
 // sayRows prints the lines of discover: instance, host, name, scopes, age of the heartbeat, session.
-func sayRows(c *kit.Call, rows []members.Row, denied *Denial) {
+func sayRows(c *kit.Call, rows []members.Row, denied *overview.Denial) {
 	if len(rows) == 0 {
 		c.Nothing("no other agent is live")
 		c.Prose("", 0, "An agent that is not live may still be at work. Is the one that you expect connected to the same bus?")
@@ -165,7 +138,7 @@ func sayRows(c *kit.Call, rows []members.Row, denied *Denial) {
 	c.Prose("", 0, `To message one of these: tutti send <instance> "<text>".`)
 }
 
-func peerLine(r *members.Row, m Mark) []string {
+func peerLine(r *members.Row, m overview.Mark) []string {
 	seen, session := "no live session", "-"
 	if r.Session != nil {
 		seen, session = AgoShort(r.Age), string(r.SessionID)

@@ -3,13 +3,14 @@ package fast
 import (
 	"encoding/json"
 
+	"tutti/internal/attention/overview"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
 var DiscoverRow = kit.Verb{
 	Name: "discover", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runDiscover, Bus: true,
-	Result: render.OneOf{[]PeerView{}, []json.RawMessage{}},
+	Result: render.OneOf{[]overview.PeerView{}, []json.RawMessage{}},
 	Short:  "list the agents that are live",
 	Flags: []kit.Flag{
 		{Name: "all", Kind: kit.Switch, Under: kit.Tutti, Help: "also list registered agents that are not live"},

@@ -3,6 +3,7 @@ package fast
 import (
 	"testing"
 
+	"tutti/internal/attention/overview"
 	"tutti/internal/bus/members"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/render"
@@ -19,8 +20,8 @@ func TestPeerShape(t *testing.T) {
 	live := plain
 	live.Session = &presence.Session{HeartbeatAt: "x"}
 	for _, r := range []members.Row{plain, full, live} {
-		for _, m := range []Mark{{}, {Halted: true, Paused: true}} {
-			same(t, peerJSON(&r, m), ViewPeer(&r, m))
+		for _, m := range []overview.Mark{{}, {Halted: true, Paused: true}} {
+			same(t, peerJSON(&r, m), overview.ViewPeer(&r, m))
 		}
 	}
 }

@@ -221,12 +221,7 @@ const maxColumn = 48
 func Ago(d time.Duration) string { return termsafe.Ago(d) }
 
 // Plural writes a number with its noun.
-func Plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
+func Plural(n int, noun string) string { return termsafe.Plural(n, noun) }
 
 // withTimeout bounds a verb by --timeout, when it was given.
 func (c *Call) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -118,19 +118,6 @@ func HintInstead(err error, hint string) error {
 	return err
 }
 
-// WhyNobody returns why no agent or user speaks here, without the operation that found out.
-func WhyNobody(err error) string {
-	var unknown *identity.UnknownError
-	var none *identity.NoIdentityError
-	switch {
-	case errors.As(err, &unknown):
-		return unknown.Error()
-	case errors.As(err, &none):
-		return none.Error()
-	}
-	return err.Error()
-}
-
 // Peek tells who speaks, by --as if the verb has it, without making an identity. An *identity.UnknownError means that there is none here yet.
 func (c *Call) Peek(ctx context.Context, w *app.World, as string) (*identity.Speaker, error) {
 	s, err := w.Identity.Speak(ctx, FactsOf(c.App), identity.Ask{As: as, Peek: true}, time.Now())

@@ -23,7 +23,9 @@ func (c *Call) Interruptible(ctx context.Context) context.Context {
 }
 
 // interrupted reports whether a signal ended the context of the verb.
-func (c *Call) interrupted() bool { return c.signals != nil && errors.Is(c.signals.Err(), context.Canceled) }
+func (c *Call) interrupted() bool {
+	return c.signals != nil && errors.Is(c.signals.Err(), context.Canceled)
+}
 
 // call runs the function of the verb.
 func (c *Call) call(fn Func) error {

@@ -203,43 +203,15 @@ func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
 	return o, nil
 }
 
-// A HaltNews is what status shows of pauses and of ended halts.
-type HaltNews struct {
-	Pauses []halt.Pause `json:"pauses"`
-	Lifts  []halt.Lift  `json:"lifts"` // those that the user has not seen
-	end    int64        // up to which the record of lifts was read
-}
-
 // maxNews is how many lifts status shows: first those without a terminal, which may be an agent's, then the newest.
 const maxNews = 5
 
-func ReadHaltNews(ctx context.Context) (n HaltNews) {
-	if m, err := halt.Memory(); err == nil {
-		if _, first := m.Ended(); first {
-			Announce(ctx, halt.Lift{How: halt.Unrecorded})
-		}
-	}
-	n.Pauses = halt.Pauses()
-	for _, what := range halt.LostPauses() {
-		Announce(ctx, halt.Lift{How: halt.Unrecorded, Pause: what})
-	}
-	all, unseen, end := halt.Lifts()
-	n.Lifts, n.end = all[len(all)-unseen:], end
-	if n.Pauses == nil {
-		n.Pauses = []halt.Pause{}
-	}
-	if n.Lifts == nil {
-		n.Lifts = []halt.Lift{}
-	}
-	return n
-}
-
 // SayLifts prints the lifts. They stay until the user has seen them at a terminal.
-func (c *Call) SayLifts(n HaltNews) {
-	if len(n.Lifts) > 0 {
+func (c *Call) SayLifts(all []halt.Lift, end int64) {
+	if len(all) > 0 {
 		c.Line("")
 	}
-	shown := slices.Clone(n.Lifts)
+	shown := slices.Clone(all)
 	slices.Reverse(shown)
 	slices.SortStableFunc(shown, func(a, b halt.Lift) int { return cmp.Compare(ownLift(a), ownLift(b)) })
 	for i := range shown[:min(maxNews, len(shown))] {
@@ -248,8 +220,8 @@ func (c *Call) SayLifts(n HaltNews) {
 	if more := len(shown) - maxNews; more > 0 {
 		c.Prose("", 0, fmt.Sprintf("and %d more; ~/.local/state/tutti/lifts has all of them", more))
 	}
-	if len(n.Lifts) > 0 && c.UserReads() {
-		_ = halt.Seen(n.end)
+	if len(all) > 0 && c.UserReads() {
+		_ = halt.Seen(end)
 	}
 }
 

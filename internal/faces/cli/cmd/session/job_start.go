@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/lifecycle"
@@ -55,7 +56,7 @@ func startFor(ctx context.Context, c *kit.Call, b *job.Book, session, agent stri
 // started tells that a session was started for a job.
 func (s *sessions) started(name string, err error) {
 	if err == nil {
-		s.Note()
+		full.NoteRegistry(s.c.App, s.Path)
 		s.c.Remark("session %s did not run and was started", kit.Clean(name))
 	}
 }

@@ -147,7 +147,7 @@ func sessionRemove(ctx context.Context, c *kit.Call, s *sessions, opt *sessionRe
 	}
 	if opt.Ended {
 		for i := range rows {
-			if r := &rows[i]; !Busy(r) && !endOf(r).After(time.Now().Add(-age)) {
+			if r := &rows[i]; !r.Busy() && !endOf(r).After(time.Now().Add(-age)) {
 				names = append(names, r.Name)
 			}
 		}

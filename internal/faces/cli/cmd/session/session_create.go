@@ -86,7 +86,7 @@ func sessionCreate(ctx context.Context, c *kit.Call, s *sessions, opt *sessionCr
 		return err
 	}
 	if done.Row.Status == registry.Running {
-		s.Note()
+		full.NoteRegistry(s.c.App, s.Path)
 	}
 	var work *job.Job
 	book, _, e := job.At(s.Workspace())

@@ -1,11 +1,11 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/overview"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
@@ -27,7 +27,7 @@ func (s *sessions) headless(ctx context.Context, taken Instances, machine string
 	if s.at.Registry != "" {
 		return nil
 	}
-	problems := s.c.Worlds(func(w *app.World) error {
+	problems := s.c.App.Worlds(func(w *app.World) error {
 		rows, err := w.Book.Discover(ctx, members.Filter{}, now)
 		if err != nil {
 			return err
@@ -37,8 +37,8 @@ func (s *sessions) headless(ctx context.Context, taken Instances, machine string
 			if r.Session == nil || r.Session.MirroredAt != "" || r.Instance.Host() == identity.Human || taken[r.Instance.Canonical()] {
 				continue
 			}
-			dir := WorkDir(r)
-			if s.alone() && !kit.Below(dir, s.dir) {
+			dir := overview.FolderOf(r)
+			if s.alone() && !app.Below(dir, s.dir) {
 				continue
 			}
 			taken[r.Instance.Canonical()] = true
@@ -53,16 +53,4 @@ func (s *sessions) headless(ctx context.Context, taken Instances, machine string
 		s.c.Warn("%s: %s", kit.Clean(s.c.App.Shown(p.Bus)), kit.Clean(p.Error))
 	}
 	return all
-}
-
-// WorkDir is the folder in which a live agent works, "" when its connection does not say.
-func WorkDir(r *members.Row) string {
-	dir := ""
-	if r.Session != nil && r.Session.Workspace != nil {
-		dir = r.Session.Workspace.Path
-	}
-	if r.Session != nil && r.Session.Launch != nil {
-		dir = cmp.Or(dir, r.Session.Launch.Cwd)
-	}
-	return dir
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/agentproc"
@@ -82,7 +83,7 @@ func Restart(ctx context.Context, c *kit.Call, at agentproc.KilledSession) (fast
 	done, err := m.Resume(ctx, lifecycle.ResumeRequest{Name: at.Name})
 	if err == nil {
 		v.OK = true
-		s.Note()
+		full.NoteRegistry(s.c.App, s.Path)
 	}
 	if done != nil && !c.JSON {
 		s.sayResumed(done, err)

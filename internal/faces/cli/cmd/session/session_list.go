@@ -11,7 +11,6 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
-	"tutti/internal/sessions/registry"
 )
 
 type sessionListOptions struct {
@@ -37,7 +36,7 @@ func sessionList(ctx context.Context, c *kit.Call, s *sessions, opt *sessionList
 			r := &p.Rows[n]
 			sight := view.Observe(r)
 			taken.Add(r.Instance)
-			all, found = append(all, observe.ListedRow(r, sight, p.Path, machine, now)), append(found, FoundWord(r, sight))
+			all, found = append(all, observe.ListedRow(r, sight, p.Path, machine, now)), append(found, observe.FoundWord(r, sight))
 		}
 	}
 	for _, l := range s.headless(ctx, taken, machine, now) {
@@ -89,22 +88,4 @@ func StartHint() string {
 		return `No agent CLI is on the PATH. Install one, such as Claude Code or Codex; then "tutti host setup" connects it.`
 	}
 	return fmt.Sprintf(`Start one with "tutti session create --agent %s", or run %s in any folder after "tutti host setup".`, d.Name, d.Program)
-}
-
-// FoundWord says what was found of a session. Where nothing is to be found, there is nothing to say.
-func FoundWord(r *registry.Row, s observe.Observation) string {
-	switch s.State {
-	case observe.Alive:
-		return "alive"
-	case observe.Dead:
-		return "ended"
-	case observe.Other:
-		return "another"
-	case observe.Absent:
-		if r != nil && r.Status == registry.Running {
-			return "gone"
-		}
-		return "-"
-	}
-	return "?"
 }

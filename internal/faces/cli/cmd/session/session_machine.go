@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tutti/internal/app"
-	"tutti/internal/bus/inventory"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/observe"
@@ -39,35 +39,14 @@ func (s *sessions) missing() bool {
 	return true
 }
 
-// Note remembers the registry in the inventory. It is called where a session of ours was started or seen alive in it: a registry
-// that came with a cloned repository cannot show that, so that standing in its folder does not add it.
-func (s *sessions) Note() {
-	state, err := s.c.App.StateDir()
-	if err != nil {
-		return
-	}
-	dir, err := filepath.EvalSymlinks(filepath.Dir(s.Path))
-	if err != nil {
-		return
-	}
-	_ = inventory.Note(state, inventory.Sessions, filepath.Join(dir, filepath.Base(s.Path))) // without it, verbs elsewhere show less
-}
-
 // others are the registries of other folders in the inventory.
 func (s *sessions) others() (all []*sessions) {
-	if s.alone() {
-		return nil
-	}
-	state, err := s.c.App.StateDir()
-	if err != nil {
-		return nil
-	}
-	places, err := inventory.All(state, inventory.Sessions)
+	paths, err := full.Registries(s.c.App, s.Path, s.alone())
 	if err != nil {
 		s.c.Warn("%s", kit.Clean(err.Error()))
 	}
-	for i := range places {
-		if path := places[i].Path; path != s.Path && !app.SameFolder(filepath.Dir(path), filepath.Dir(s.Path)) {
+	for _, path := range paths {
+		if path != s.Path {
 			all = append(all, &sessions{c: s.c, at: s.at, Path: path, dir: registry.Workspace(path, filepath.Dir(path))})
 		}
 	}
@@ -110,7 +89,7 @@ func (s *sessions) FarParts(ctx context.Context, ended bool) (all []Part) {
 		}
 		p := Part{sessions: o, Problems: problems, Far: true}
 		for i := range rows {
-			if ended || Busy(&rows[i]) {
+			if ended || rows[i].Busy() {
 				p.Rows = append(p.Rows, rows[i])
 			}
 		}
@@ -118,9 +97,6 @@ func (s *sessions) FarParts(ctx context.Context, ended bool) (all []Part) {
 	}
 	return all
 }
-
-// Busy tells whether a row runs, or something was begun with it.
-func Busy(r *registry.Row) bool { return r.Status == registry.Running || r.Intent != nil }
 
 // glance looks at the sessions of all parts at once, and notes the registries in which one is alive.
 func glance(ctx context.Context, all []Part) *observe.View {
@@ -139,7 +115,7 @@ func glance(ctx context.Context, all []Part) *observe.View {
 func (p *Part) noteAlive(view *observe.View) {
 	for i := range p.Rows {
 		if !p.Far && view.Observe(&p.Rows[i]).State == observe.Alive {
-			p.Note()
+			full.NoteRegistry(p.c.App, p.Path)
 			return
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/lifecycle"
 	"tutti/internal/sessions/registry"
@@ -82,7 +83,7 @@ func (s *sessions) resumed(done *lifecycle.Resumed, err error) error {
 // agent CLI that has ended.
 func (s *sessions) begun(r *registry.Row, screen string, err error, say func()) error {
 	if r.Status == registry.Running {
-		s.Note()
+		full.NoteRegistry(s.c.App, s.Path)
 	}
 	say()
 	s.sayLast(screen)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/platform/truepath"
@@ -67,7 +68,7 @@ func sessionStatus(ctx context.Context, c *kit.Call, s *sessions, opt *sessionSt
 	rep := o.Status(ctx, rows)
 	for i, p := range from {
 		if !p.Far && rep.Sessions[i].State == observe.Alive {
-			p.Note()
+			full.NoteRegistry(p.c.App, p.Path)
 		}
 	}
 	answer := ""
@@ -240,7 +241,7 @@ func TableWidth(rows [][]string) (all int) {
 // reportRow is a session in the columns of the table.
 func (s *sessions) reportRow(f *observe.Found) []string {
 	status, folder, resume, work := "none", f.Pane.Path, "-", "-"
-	found := FoundWord(f.Row, f.Observation)
+	found := observe.FoundWord(f.Row, f.Observation)
 	if r := f.Row; r != nil {
 		status, folder = string(r.Status), cmp.Or(r.Pane.Cwd, folder)
 		if id := r.Conversation(); id != "" {

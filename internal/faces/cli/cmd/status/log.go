@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/snapshot"
 	"tutti/internal/attention/history"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
@@ -136,7 +137,7 @@ func pass(events <-chan fswatch.Event, changed chan<- struct{}) {
 func (l *logger) gather(ctx context.Context) []history.Event {
 	l.places, l.polled = nil, false
 	lists := [][]history.Event{l.halts(), l.sessions(ctx), l.letters(ctx)}
-	problems := l.c.Worlds(func(w *app.World) error {
+	problems := l.c.App.Worlds(func(w *app.World) error {
 		some, err := l.messages(ctx, w)
 		lists = append(lists, some)
 		return err
@@ -198,11 +199,11 @@ func (l *logger) sessions(ctx context.Context) (all []history.Event) {
 }
 
 func (l *logger) letters(ctx context.Context) []history.Event {
-	v := lettersNear(ctx, l.c)()
-	for _, p := range v.projects {
+	v := snapshot.LettersOf(ctx, l.c.App)()
+	for _, p := range v.Projects {
 		l.places = append(l.places, p.Mailbox)
 	}
-	return history.Letters(v.projects)
+	return history.Letters(v.Projects)
 }
 
 func (l *logger) halts() []history.Event {

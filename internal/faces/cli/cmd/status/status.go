@@ -1,29 +1,18 @@
 package status
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/app/full"
+	"tutti/internal/app/snapshot"
 	"tutti/internal/attention/haltreport"
-	"tutti/internal/attention/todo"
 	"tutti/internal/bus/identity"
-	"tutti/internal/bus/mail"
-	"tutti/internal/bus/mailbox"
-	"tutti/internal/bus/members"
 	"tutti/internal/bus/presence"
-	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/cmd/stop"
-	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -39,70 +28,66 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 		c.Banner(halt.Read())
 		return inventory(ctx, c, opt)
 	}
-	v, err := lookAtAll(ctx, c, opt, opt.Long || c.JSON)
+	o := snapshotOptions(c)
+	o.Here, o.Instance, o.Whole, o.Facts = opt.Here, opt.Instance, opt.Long || c.JSON, opt.Long || c.JSON
+	if c.JSON {
+		c.Banner(halt.Read())
+	}
+	if root, err := c.App.Root(); err == nil {
+		c.SayRoot(root)
+	}
+	v, err := snapshot.Take(ctx, o)
 	if v == nil {
 		return err
 	}
-	v.hints = v.letters.hintsTo(v.hints)
-	if v.halted.Halted && c.UserReads() {
-		v.hints = append(v.hints, kit.LiftHint(v.halted))
+	for _, w := range v.Warnings {
+		c.Warn("%s", kit.Clean(w))
 	}
+	v.Hints = hints(c, v)
 	if c.JSON {
-		c.Result(v.screen())
+		c.Result(v.Snapshot())
 	} else {
-		sayStatus(c, opt, v)
+		sayStatus(c, v, opt.Long)
 	}
-	return err // of the bus of this folder
+	if err != nil {
+		err = kit.NoBus(err) // of the bus of this folder
+	}
+	return err
 }
 
-// lookAtAll reads everything that the screen shows, with facts also what is known of each agent beside what it does. An error beside a view is one of the bus of this folder.
-func lookAtAll(ctx context.Context, c *kit.Call, opt *statusOptions, facts bool) (*statusView, error) {
-	root, err := c.App.Root()
-	if err != nil {
-		return nil, err
+// hints are what the user may do next.
+func hints(c *kit.Call, v *snapshot.View) (all []string) {
+	if v.NoBus != nil {
+		all = append(all, strings.Split(v.NoBus.Hint(), "\n")...)
 	}
-	v := &statusView{root: root, halted: halt.Read(), long: opt.Long, whole: opt.Long || c.JSON, facts: facts}
-	if c.JSON {
-		c.Banner(v.halted)
+	if _, unknown := errors.AsType[*identity.UnknownError](v.Nobody); v.Nobody != nil && !unknown {
+		all = append(all, kit.HintOf(v.Nobody))
 	}
-	if opt.Here {
-		v.here = folderHere()
+	if v.Unread > 0 && c.JSON {
+		all = append(all, `"tutti receive" shows the mail`)
 	}
-	near, letters := sessionsNear(ctx, c, opt.Here), lettersNear(ctx, c)
-	if v.halted.Halted {
-		v.reached = stop.HaltKnown(ctx, c)
+	all = letterHints(v.Letters, all)
+	if v.Halted.Halted && c.UserReads() {
+		all = append(all, kit.LiftHint(v.Halted))
 	}
-	v.news = kit.ReadHaltNews(ctx)
-	v.denied = fast.Denial{Halted: v.halted.Halted, Pauses: v.news.Pauses}
-	w, err := c.World(app.Reading)
-	var none *app.NoBusError
-	switch {
-	case errors.As(err, &none):
-		v.hints = append(v.hints, strings.Split(none.Hint(), "\n")...)
-		err = nil
-	case err == nil:
-		defer w.Close()
-		v.exists = true
-	}
-	lookAtBuses(ctx, c, v)
-	if w != nil {
-		err = survey(ctx, c, opt, w, v)
-	}
-	v.sessions = near()
-	v.tabulate(time.Now(), v.here)
-	if home, err := c.App.Home(); err == nil {
-		for i := range v.rows {
-			v.rows[i].report(home)
+	return all
+}
+
+// snapshotOptions are those of a look for the caller.
+func snapshotOptions(c *kit.Call) *snapshot.Options {
+	o := &snapshot.Options{App: c.App, Actor: c.JobActor}
+	o.Who = func(ctx context.Context, w *app.World) (*identity.Speaker, error) {
+		if o.Instance == "" {
+			return c.Peek(ctx, w, "")
 		}
-		if facts {
-			v.learn(c, home)
+		if err := address.Check(o.Instance); err != nil {
+			return nil, err
 		}
+		who, err := c.Meant(ctx, w, o.Instance)
+		return &identity.Speaker{Instance: who, How: "--instance"}, err
 	}
-	v.letters = letters()
-	person := sync.OnceValue(func() bool { _, is := c.JobActor(); return is })
-	v.waiting = v.asking(person)
-	v.blind = waitingHere(ctx, c, w, v, person)
-	return v, err
+	o.Reached = func(ctx context.Context) *haltreport.Report { return stop.HaltKnown(ctx, c) }
+	return o
 }
 
 // inventory lists the live sessions of this bus, and those mirrored from others.
@@ -133,149 +118,5 @@ func inventory(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	d := directory{OK: true, Root: root.Path, Direct: bus.SessionsJSON(direct), Indirect: bus.SessionsJSON(indirect)}
 	d.Counts.Direct, d.Counts.Indirect, d.Counts.Total = len(direct), len(indirect), len(found)
 	c.Result(d)
-	return nil
-}
-
-// newestShown is how many unread messages the screen names.
-const newestShown = 5
-
-// maxCounted is among how many messages of a mailbox those that are unread are counted.
-const maxCounted = 1000
-
-// A statusView is what the one screen shows.
-type statusView struct {
-	root     *app.Root // of this folder
-	exists   bool
-	here     string // the folder to which --here restricts the screen; "" for the whole machine
-	long     bool   // ids, addresses and folders of buses are shown, too
-	whole    bool   // all of it is read: --long or --json
-	facts    bool   // also what is known of each agent beside what it does
-	halted   halt.State
-	reached  *haltreport.Report // what the halt reached; nil: nothing is halted, or that is not known
-	news     kit.HaltNews
-	denied   fast.Denial
-	rows     []agentRow // of this machine
-	sessions []sessionLine
-	buses    []busView
-	problems []kit.BusProblem
-	waiting  []todo.Item
-	blind    error // why it is not known what waits
-	letters  *letterView
-	hints    []string
-	// Of the bus of this folder:
-	up     *app.Up // looks after it; nil: nothing does
-	you    *identity.Speaker
-	nobody error         // why it is not known who you are
-	folder string        // in which you work; "" when it is not known
-	agents []members.Row // that are live, without you
-	away   []carriage    // messages of this bus to agents on other machines that were not carried yet
-	unread int
-	more   bool     // there is more unread than was counted
-	asked  []string // ids of the questions that unread messages announce
-	newest []mailLine
-	bad    int       // files in your mailbox that are not messages
-	seat   *seatView // who conducts this folder; nil: that is not a question here
-}
-
-// A mailLine is one unread message.
-type mailLine struct {
-	id, from, text string
-	verdict        trust.Verdict
-	at             time.Time
-}
-
-// survey fills the view from the bus.
-func survey(ctx context.Context, c *kit.Call, opt *statusOptions, w *app.World, v *statusView) error {
-	for i := range v.buses {
-		if v.buses[i].own {
-			v.agents = slices.Clone(v.buses[i].agents)
-		}
-	}
-	if err := v.findAway(ctx, w); err != nil {
-		return err
-	}
-	if v.whole || len(v.away) > 0 {
-		v.up = app.RunningUp(c.App, v.root.Path)
-	}
-	if v.whole {
-		if err := v.findSeat(ctx, c, w); err != nil {
-			return err
-		}
-	}
-	v.you, v.nobody = whose(ctx, c, opt, w)
-	if v.you == nil {
-		var unknown *identity.UnknownError
-		if !errors.As(v.nobody, &unknown) {
-			v.hints = append(v.hints, kit.HintOf(v.nobody))
-		}
-		return nil
-	}
-	me := v.you.Instance.Canonical()
-	if v.seat != nil {
-		v.seat.own = v.seat.conductor.Canonical() == me
-	}
-	v.agents = slices.DeleteFunc(v.agents, func(r members.Row) bool {
-		if r.Instance.Canonical() != me {
-			return false
-		}
-		v.folder = cmp.Or(v.folder, fast.FolderOf(&r))
-		return true
-	})
-	if err := v.mail(ctx, w); err != nil {
-		return err
-	}
-	if v.unread > 0 && c.JSON {
-		v.hints = append(v.hints, `"tutti receive" shows the mail`)
-	}
-	return nil
-}
-
-// whose is who speaks here, or whom --instance names.
-func whose(ctx context.Context, c *kit.Call, opt *statusOptions, w *app.World) (*identity.Speaker, error) {
-	if i := opt.Instance; i != "" {
-		if err := address.Check(i); err != nil {
-			return nil, err
-		}
-		who, err := c.Meant(ctx, w, i)
-		return &identity.Speaker{Instance: who, How: "--instance"}, err
-	}
-	return c.Peek(ctx, w, "")
-}
-
-// unreadText is a count of unread messages, of which there may be more.
-func unreadText(n int, more bool) string {
-	if more {
-		return strconv.Itoa(n) + " or more unread messages"
-	}
-	return kit.Plural(n, "unread message")
-}
-
-// mail counts what is unread and judges the newest of it.
-func (v *statusView) mail(ctx context.Context, w *app.World) error {
-	unread, more, bad, err := w.Mail.Oldest(ctx, v.you.Instance, maxCounted, mailbox.Query{Unread: true})
-	if err != nil {
-		return err
-	}
-	v.unread, v.more, v.bad = len(unread), more, len(bad)
-	v.asked = full.Announced(ctx, w.Mail, unread)
-	if v.unread == 0 || v.more || !v.whole { // the newest of a crowd are found by reading all of it
-		return nil
-	}
-	newest, _, err := w.Mail.List(ctx, v.you.Instance, mailbox.Query{Unread: true, Newest: newestShown})
-	if err != nil {
-		return err
-	}
-	office := mail.Service{Mail: w.Mail, Registry: w.Registry, Pins: w.Pins}
-	for _, m := range newest {
-		from := m.Envelope.Actor.Instance
-		verdict, err := office.Judge(ctx, v.you.Instance, m.Envelope)
-		if err != nil {
-			return err
-		}
-		v.newest = append(v.newest, mailLine{
-			id: m.ID, from: string(from), text: m.Envelope.Text(), verdict: verdict,
-			at: time.UnixMilli(m.Order),
-		})
-	}
 	return nil
 }

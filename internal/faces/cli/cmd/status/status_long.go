@@ -5,63 +5,65 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/app/snapshot"
+	"tutti/internal/bus/identity"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 )
 
 // sayDetails prints what --long adds below the table: the bus of this folder, who you are there, who conducts, your newest mail, the
 // mail between projects, and what looks after the bus.
-func sayDetails(c *kit.Call, v *statusView) {
+func sayDetails(c *kit.Call, v *snapshot.View) {
 	c.Line("")
-	bus := c.App.Shown(v.root.Path) + " (" + v.root.Source.Why() + ")"
-	if !v.exists {
+	bus := c.App.Shown(v.Root.Path) + " (" + v.Root.Source.Why() + ")"
+	if !v.Exists {
 		bus = "none at " + bus
 	}
 	c.Prose(c.Paint(kit.Bold, "bus  ")+" ", 6, kit.Clean(bus))
-	if v.exists {
+	if v.Exists {
 		sayYou(c, v)
-		saySeat(c, v.seat)
+		sayConductor(c, v.Conductor)
 		sayMail(c, v)
 	}
-	sayLetters(c, v.letters)
-	if v.exists {
-		c.Prose(c.Paint(kit.Bold, "up   ")+" ", 6, UpText(v.up))
+	sayLetters(c, v.Letters)
+	if v.Exists {
+		c.Prose(c.Paint(kit.Bold, "up   ")+" ", 6, UpText(v.Up))
 	}
 }
 
-func sayYou(c *kit.Call, v *statusView) {
+func sayYou(c *kit.Call, v *snapshot.View) {
 	text := ""
 	switch {
-	case v.you == nil:
-		text = "unknown: " + kit.Clean(kit.WhyNobody(v.nobody))
+	case v.You == nil:
+		text = "unknown: " + kit.Clean(identity.Why(v.Nobody))
 	default:
-		text = kit.Clean(string(v.you.Instance)+" ("+v.you.How+")") + v.denied.Of(v.you.Instance, v.folder).Words()
+		text = kit.Clean(string(v.You.Instance)+" ("+v.You.How+")") + v.Denies(v.You.Instance, v.Folder).Words()
 	}
 	c.Prose(c.Paint(kit.Bold, "you  ")+" ", 6, text)
 }
 
-func sayMail(c *kit.Call, v *statusView) {
-	if v.you == nil {
+func sayMail(c *kit.Call, v *snapshot.View) {
+	if v.You == nil {
 		return
 	}
 	text := "nothing unread"
-	if v.unread > 0 {
-		text = fmt.Sprintf("%d unread", v.unread)
+	if v.Unread > 0 {
+		text = fmt.Sprintf("%d unread", v.Unread)
 	}
-	if v.more {
-		text = fmt.Sprintf("%d or more unread; tutti inbox lists the newest", v.unread)
+	if v.More {
+		text = fmt.Sprintf("%d or more unread; tutti inbox lists the newest", v.Unread)
 	}
-	if v.bad > 0 {
-		text += "; " + kit.Plural(v.bad, "file") + " that cannot be read as a message"
+	if v.Bad > 0 {
+		text += "; " + kit.Plural(v.Bad, "file") + " that cannot be read as a message"
 	}
 	c.Line(c.Paint(kit.Bold, "mail ") + " " + text)
 	var rows [][]string
-	for _, m := range v.newest {
-		first, _, _ := strings.Cut(strings.TrimSpace(m.text), "\n")
-		rows = append(rows, []string{"     ", kit.Name(address.Instance(m.from)), m.verdict.Said(), kit.Ago(max(0, time.Since(m.at))), kit.Truncate(kit.Clean(first), kit.TextShown)})
+	for _, m := range v.Newest {
+		first, _, _ := strings.Cut(strings.TrimSpace(m.Text), "\n")
+		rows = append(rows, []string{"     ", kit.Name(address.Instance(m.From)), m.Verdict.Said(), kit.Ago(max(0, time.Since(m.At))), kit.Truncate(kit.Clean(first), kit.TextShown)})
 	}
 	c.Rows(rows)
-	if more := v.unread - len(v.newest); more > 0 && !v.more {
+	if more := v.Unread - len(v.Newest); more > 0 && !v.More {
 		c.Line(fmt.Sprintf("       and %d more", more))
 	}
 }

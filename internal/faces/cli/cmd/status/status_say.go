@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/app/snapshot"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/cmd/session"
 	"tutti/internal/faces/cli/kit"
@@ -15,31 +16,31 @@ import (
 )
 
 // sayStatus prints the screen: the answer, the table, what waits, and what can be done next.
-func sayStatus(c *kit.Call, opt *statusOptions, v *statusView) {
-	waits := waits(c, opt, v)
-	text := kit.Clean(v.answer(len(waits), besides(c, v)))
-	if v.halted.Halted {
-		c.Line(c.Paint(kit.Red, kit.Clean(haltedText(&v.halted, time.Now()))+" "+text))
+func sayStatus(c *kit.Call, v *snapshot.View, long bool) {
+	waits := v.Waits()
+	text := kit.Clean(answer(v, len(waits), besides(c, v, long)))
+	if v.Halted.Halted {
+		c.Line(c.Paint(kit.Red, kit.Clean(haltedText(&v.Halted, time.Now()))+" "+text))
 	} else {
 		c.Prose("", 0, text)
 	}
-	sayAgents(c, v)
-	if v.long {
+	sayAgents(c, v, long)
+	if long {
 		sayDetails(c, v)
-	} else if v.letters.notable() {
+	} else if notable(v.Letters) {
 		c.Line("")
-		sayLetters(c, v.letters)
+		sayLetters(c, v.Letters)
 	}
-	sayPauses(c, v)
+	sayPauses(c, v, long)
 	sayProblems(c, v)
-	sayWaits(c, v, waits)
-	if n := len(v.asleep()); len(v.rows) == 0 && n > 0 {
-		v.hints = append(v.hints, `"tutti discover --all" lists agents that are not live`)
+	sayWaits(c, v, waits, long)
+	if n := len(v.Asleep()); len(v.Rows) == 0 && n > 0 {
+		v.Hints = append(v.Hints, `"tutti discover --all" lists agents that are not live`)
 	}
-	if len(v.hints) > 0 {
+	if len(v.Hints) > 0 {
 		c.Line("")
 	}
-	for _, h := range v.hints {
+	for _, h := range v.Hints {
 		c.Line("→ " + kit.Clean(h))
 	}
 }
@@ -48,18 +49,18 @@ func sayStatus(c *kit.Call, opt *statusOptions, v *statusView) {
 const knownShown = 3
 
 // answer is what goes on, in one sentence, with what else is to be said in it.
-func (v *statusView) answer(things int, more string) string {
+func answer(v *snapshot.View, things int, more string) string {
 	place := ""
-	if v.here != "" {
+	if v.Here != "" {
 		place = " in this folder"
 	}
-	asleep := v.asleep()
-	if len(v.rows) == 0 && len(asleep) == 0 && things == 0 && v.blind == nil && more == "" && !v.halted.Halted {
+	asleep := v.Asleep()
+	if len(v.Rows) == 0 && len(asleep) == 0 && things == 0 && v.Blind == nil && more == "" && !v.Halted.Halted {
 		return "No agents" + place + ". " + session.StartHint()
 	}
 	live := 0
-	for i := range v.rows {
-		if v.rows[i].Live {
+	for i := range v.Rows {
+		if v.Rows[i].Live {
 			live++
 		}
 	}
@@ -77,23 +78,12 @@ func (v *statusView) answer(things int, more string) string {
 		text += ", " + strconv.Itoa(things) + " things wait for you"
 	case things == 1:
 		text += ", 1 thing waits for you"
-	case v.blind != nil:
+	case v.Blind != nil:
 		text += ", it is not known what waits for you"
 	default:
 		text += ", nothing waits for you"
 	}
 	return text + more + "."
-}
-
-// asleep are the agents on all buses that are not live, in order. Of one folder that is not known.
-func (v *statusView) asleep() (all []string) {
-	for i := range v.buses {
-		if v.here == "" {
-			all = append(all, v.buses[i].asleep...)
-		}
-	}
-	slices.Sort(all)
-	return all
 }
 
 // haltedText says who halted, when and why.
@@ -115,15 +105,15 @@ func haltedText(s *halt.State, now time.Time) string {
 }
 
 // besides is what is paused and what could not be read, as an end of the answer.
-func besides(c *kit.Call, v *statusView) (text string) {
-	switch all := v.news.Pauses; len(all) {
+func besides(c *kit.Call, v *snapshot.View, long bool) (text string) {
+	switch all := v.Pauses; len(all) {
 	case 0:
 	case 1:
-		text = "; " + c.App.Shown(v.pauseFor(all[0]).What()) + " is paused"
+		text = "; " + c.App.Shown(pauseFor(v, all[0], long).What()) + " is paused"
 	default:
 		text = "; " + strconv.Itoa(len(all)) + " pauses"
 	}
-	switch n := len(v.problems); n {
+	switch n := len(v.Problems); n {
 	case 0:
 	case 1:
 		text += "; 1 place could not be read"
@@ -134,23 +124,23 @@ func besides(c *kit.Call, v *statusView) (text string) {
 }
 
 // pauseFor is a pause with its agent as people call it.
-func (v *statusView) pauseFor(p halt.Pause) *halt.Pause {
-	if p.Agent != "" && !v.long {
-		p.Agent = v.called(address.Instance(p.Agent))
+func pauseFor(v *snapshot.View, p halt.Pause, long bool) *halt.Pause {
+	if p.Agent != "" && !long {
+		p.Agent = v.Called(address.Instance(p.Agent))
 	}
 	return &p
 }
 
 // sayAgents prints the table of agents.
-func sayAgents(c *kit.Call, v *statusView) {
-	if len(v.rows) == 0 {
+func sayAgents(c *kit.Call, v *snapshot.View, long bool) {
+	if len(v.Rows) == 0 {
 		return
 	}
 	c.Line("")
 	rows := [][]string{{"AGENT", "CLI", "FOLDER", "DOING", "SINCE", "UNREAD"}}
-	for i := range v.rows {
-		r := &v.rows[i]
-		doing, since := v.doing(r)
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		doing, since := doingText(v, r)
 		age, unread := "-", ""
 		if !since.IsZero() {
 			age = strings.TrimSuffix(kit.Ago(max(0, time.Since(since))), " ago")
@@ -169,8 +159,8 @@ func sayAgents(c *kit.Call, v *statusView) {
 	}
 	for n, row := range g.Rows {
 		c.TableRow(row, g.Widths, false)
-		if v.long && n > 0 {
-			c.Prose("    ", 4, kit.Clean(details(c, &v.rows[n-1])))
+		if long && n > 0 {
+			c.Prose("    ", 4, kit.Clean(details(c, &v.Rows[n-1])))
 		}
 	}
 }
@@ -211,7 +201,7 @@ func fitted(rows [][]string, columns int) [][]string {
 }
 
 // place is the folder of an agent; of one on another machine, with the name of that.
-func place(c *kit.Call, r *agentRow) string {
+func place(c *kit.Call, r *snapshot.Agent) string {
 	if r.Mirrored {
 		return cmp.Or(r.Machine, "another machine") + ":" + r.Folder
 	}
@@ -219,7 +209,7 @@ func place(c *kit.Call, r *agentRow) string {
 }
 
 // details are what --long adds to a row: address, bus, tmux server, transcript and job.
-func details(c *kit.Call, r *agentRow) string {
+func details(c *kit.Call, r *snapshot.Agent) string {
 	parts := []string{cmp.Or(string(r.Instance), "not on a bus")}
 	switch {
 	case r.Bus != "":
@@ -227,13 +217,13 @@ func details(c *kit.Call, r *agentRow) string {
 	case r.Instance != "":
 		parts[0] += " (not live)"
 	}
-	if l := r.session; l != nil {
+	if l := r.Tmux; l != nil {
 		parts = append(parts, "tmux -L "+r.Server)
-		if id := l.row.Conversation(); id != "" {
+		if id := l.Row.Conversation(); id != "" {
 			parts = append(parts, "transcript "+id)
 		}
-		if l.row.Job != "" {
-			parts = append(parts, strings.TrimSpace("job "+l.row.Job+" "+l.job))
+		if l.Row.Job != "" {
+			parts = append(parts, strings.TrimSpace("job "+l.Row.Job+" "+l.Job))
 		}
 	}
 	if r.Branch != "" {
@@ -252,38 +242,38 @@ func details(c *kit.Call, r *agentRow) string {
 }
 
 // sayPauses prints the pauses, and what ended since the user looked last. Only the user is shown how to end a pause.
-func sayPauses(c *kit.Call, v *statusView) {
-	if len(v.news.Pauses) > 0 {
+func sayPauses(c *kit.Call, v *snapshot.View, long bool) {
+	if len(v.Pauses) > 0 {
 		c.Line("")
 		c.Line("Paused")
 	}
 	user := c.UserReads()
-	for _, p := range v.news.Pauses {
-		c.Prose("  ", 2, kit.Clean(c.PauseText(*v.pauseFor(p))))
+	for _, p := range v.Pauses {
+		c.Prose("  ", 2, kit.Clean(c.PauseText(*pauseFor(v, p, long))))
 		if user && p.Agent != "" {
 			c.Line("    tutti unpause " + app.QuoteArg(p.Agent))
 		} else if user && p.Folder != "" {
-			c.Line("    tutti unpause " + pathArg(c, p.Folder))
+			c.Line("    tutti unpause " + snapshot.PathArg(c.App, p.Folder))
 		}
 	}
-	c.SayLifts(v.news)
+	c.SayLifts(v.Lifts, v.LiftsEnd)
 }
 
 // sayProblems names what could not be read: the rest of the screen may lack agents or mail.
-func sayProblems(c *kit.Call, v *statusView) {
-	if len(v.problems) == 0 && v.bad == 0 {
+func sayProblems(c *kit.Call, v *snapshot.View) {
+	if len(v.Problems) == 0 && v.Bad == 0 {
 		return
 	}
 	c.Line("")
 	c.Line(c.Paint(kit.Red, "Not read"))
-	for _, p := range v.problems {
+	for _, p := range v.Problems {
 		what := "bus " + c.App.Shown(p.Bus)
 		if p.Agent != "" {
-			what = "mail of " + v.called(p.Agent)
+			what = "mail of " + v.Called(p.Agent)
 		}
 		c.Prose("  ", 2, kit.Clean(what+": "+p.Error))
 	}
-	if v.bad > 0 {
-		c.Prose("  ", 2, kit.Plural(v.bad, "file")+` in your mailbox: "tutti doctor" names them`)
+	if v.Bad > 0 {
+		c.Prose("  ", 2, kit.Plural(v.Bad, "file")+` in your mailbox: "tutti doctor" names them`)
 	}
 }

@@ -2,6 +2,7 @@ package status
 
 import (
 	"tutti/internal/attention/history"
+	"tutti/internal/attention/overview"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
@@ -9,7 +10,7 @@ import (
 var Verbs = []kit.Verb{
 	{
 		Name: "status", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Asks, Opts: kit.WithFlags(runStatus), Bus: true,
-		Result: render.OneOf{screen{}, directory{}},
+		Result: render.OneOf{overview.Snapshot{}, directory{}},
 		Short:  "show what your agents do and what waits for you",
 		Flags: []kit.Flag{
 			{Name: "scope", Kind: kit.Text, Value: "scope", Under: kit.H2A, Help: "only sessions of this scope"},

@@ -6,20 +6,16 @@ import (
 	"errors"
 	"io"
 	"os"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"tutti/internal/agents/driver"
-	"tutti/internal/app"
+	"tutti/internal/app/snapshot"
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/tui"
 	"tutti/internal/sessions/lifecycle"
-	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
 
@@ -58,7 +54,6 @@ func runTop(ctx context.Context, c *kit.Call, opt *topOptions) error {
 // A topView looks again and again for the live screen.
 type topView struct {
 	c    *kit.Call
-	one  sync.Mutex               // held by a look: what it reads once for the process is not made for two
 	lock sync.Mutex               // guards rows
 	rows map[string]*registry.Row // of the sessions of the last look, by the key of the agent
 }
@@ -92,135 +87,70 @@ func (t *topView) options() (*tui.Options, error) {
 	return o, nil
 }
 
-// How long follow waits between two looks: as short as that where something has changed, else longer and longer. News end the wait.
-const (
-	lookSoon  = time.Second
-	lookApart = 100 * time.Millisecond // at least: a message is shown within 200 ms
-)
-
-// later is the longest wait. A screen reports no change by itself, so a question of an agent that works is found in two seconds at most.
-func later(s *tui.Snapshot) time.Duration {
-	pause := 12 * time.Second
-	for i := range s.Agents {
-		switch a := &s.Agents[i]; {
-		case a.Guess && a.Doing == observe.StateWorking:
-			return 2 * time.Second
-		case a.Guess:
-			pause = 4 * time.Second
-		}
-	}
-	return pause
-}
-
 // follow looks until the context ends.
 func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
-	ctx, stop := context.WithCancel(ctx)
-	watch := newTopWatch()
-	defer watch.close()
-	defer stop()                              // the watches of buses end with it
-	_ = t.c.Worlds(func(w *app.World) error { // the look itself names what cannot be read
-		watch.bus(ctx, w.Root.Path)
-		return nil
-	})
-	if home, err := t.c.App.Home(); err == nil {
-		watch.home(home)
-	}
-	pause := lookSoon
-	var last *tui.Snapshot
-	for {
-		s, err := t.look(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		if show(s, err); err == nil {
-			watch.registries(s)
-			if last != nil && same(last, s) {
-				pause = min(later(s), pause*2)
-			} else {
-				pause = lookSoon
-			}
-			last = s
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(lookApart):
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-watch.news:
-		case <-time.After(pause - lookApart):
-		}
-	}
+	snapshot.Follow(ctx, t.looks(), func(v *snapshot.View, err error) { show(t.shown(v), err) })
 }
 
-// same tells whether two snapshots differ in nothing but their time.
-func same(a, b *tui.Snapshot) bool {
-	equal := func(x, y tui.Agent) bool {
-		x.AsOf = y.AsOf
-		return reflect.DeepEqual(x, y)
-	}
-	return slices.EqualFunc(a.Agents, b.Agents, equal) && reflect.DeepEqual(a.Waits, b.Waits) && a.Halt == b.Halt
-}
-
-// look makes a snapshot. What it would remark beside it has no place on the screen.
+// look makes a snapshot of this moment.
 func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
-	t.one.Lock()
-	defer t.one.Unlock()
+	o := t.looks()
+	o.App = t.c.App.In(t.c.App.WorkDir()) // it reads everything anew
+	v, err := snapshot.Take(ctx, o)
+	return t.shown(v), err
+}
+
+// looks are the options of a look. What it would remark beside it has no place on the screen.
+func (t *topView) looks() *snapshot.Options {
 	c := *t.c
-	c.Out, c.ErrFile, c.App = nil, io.Discard, t.c.App.In(t.c.App.WorkDir())
-	opt := &statusOptions{}
-	v, err := lookAtAll(ctx, &c, opt, true)
+	c.Out, c.ErrFile = nil, io.Discard
+	o := snapshotOptions(&c)
+	o.Facts = true
+	return o
+}
+
+// shown is a view as the screens have it, nil for none.
+func (t *topView) shown(v *snapshot.View) *tui.Snapshot {
 	if v == nil {
-		return nil, err
+		return nil
 	}
-	s := &tui.Snapshot{At: time.Now()}
-	if v.halted.Halted {
-		s.Halt = strings.TrimLeft(strings.TrimPrefix(haltedText(&v.halted, s.At), "Halted"), " ,")
+	s := &tui.Snapshot{At: v.At}
+	if v.Halted.Halted {
+		s.Halt = strings.TrimLeft(strings.TrimPrefix(haltedText(&v.Halted, s.At), "Halted"), " ,")
 	}
 	rows := map[string]*registry.Row{}
 	keys := map[address.Instance]string{}
 	sessions := map[string]string{}
-	for i := range v.rows {
-		r := &v.rows[i]
+	for i := range v.Rows {
+		r := &v.Rows[i]
 		a := tui.Agent{Row: r.Row}
 		s.Agents = append(s.Agents, a)
 		key := a.Key()
 		if r.Instance != "" {
 			keys[r.Instance] = key
 		}
-		if r.session != nil {
-			rows[key] = r.session.row
+		if r.Tmux != nil {
+			rows[key] = r.Tmux.Row
 			sessions[r.Session] = key
 		}
 	}
-	for i, w := range waits(&c, opt, v) {
-		one := tui.Wait{ID: w.command + "\x00" + w.text, Text: w.text, Agent: keys[w.of], Command: w.command, Actions: w.actions}
-		if i < len(v.waiting) {
-			item := &v.waiting[i]
-			one.ID, one.Text = item.Kind+"\x00"+item.ID+"\x00"+item.From, v.topic(item)
-			one.Since = item.At
+	for _, w := range v.Waits() {
+		one := tui.Wait{ID: w.Command + "\x00" + w.Text, Text: w.Text, Agent: keys[w.Of], Command: w.Command, Actions: w.Actions}
+		if item := w.Item; item != nil {
+			one.ID, one.Text, one.Since = item.Kind+"\x00"+item.ID+"\x00"+item.From, v.Topic(item), item.At
 			if item.Kind == todo.Permission && sessions[item.ID] != "" {
 				one.Agent = sessions[item.ID]
 			}
 		}
 		s.Waits = append(s.Waits, one)
 	}
-	for _, p := range v.problems {
+	for _, p := range v.Problems {
 		s.Notes = append(s.Notes, t.c.App.Shown(p.Bus)+" cannot be read: "+p.Error)
 	}
 	t.lock.Lock()
 	t.rows = rows
 	t.lock.Unlock()
-	return s, nil
-}
-
-// topic is waitText without the time, which the screen renews itself.
-func (v *statusView) topic(i *todo.Item) string {
-	timeless := *i
-	timeless.At = time.Time{}
-	return v.waitText(&timeless)
+	return s
 }
 
 // screen reads what the terminal of an agent shows.

@@ -11,8 +11,10 @@ import (
 	"sync"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/overview"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/faces/tui"
 	"tutti/internal/faces/web"
 	"tutti/internal/sessions/registry"
 )
@@ -68,7 +70,11 @@ func runWeb(ctx context.Context, c *kit.Call, opt *webOptions) error {
 		peers = o.PeersPath()
 	}
 	s, err := web.Listen(web.Config{
-		Follow: top.followForWeb, Screen: top.screen, Buses: func(f func(*app.World) error) []kit.BusProblem { return c.Worlds(f) },
+		Follow: func(ctx context.Context, changed func(*web.Snapshot)) error {
+			top.follow(ctx, func(s *tui.Snapshot, err error) { changed(web.Of(s, err)) })
+			return nil
+		},
+		Screen: top.screen, Buses: func(f func(*app.World) error) []overview.BusProblem { return c.App.Worlds(f) },
 		Folder: folder, Shown: c.App.Shown, Peers: peers, Run: runSelf(self), Tell: out.line,
 	}, opt.Port)
 	if err != nil {

@@ -1,4 +1,4 @@
-package status
+package snapshot
 
 import (
 	"fmt"
@@ -28,13 +28,13 @@ func TestReport(t *testing.T) {
 	if err := os.WriteFile(sheet, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := agentRow{Row: overview.Row{Instance: "claude:api:3f2a9c01b7de", Doing: "idle"}, program: own}
+	r := Agent{Row: overview.Row{Instance: "claude:api:3f2a9c01b7de", Doing: "idle"}, Program: own}
 	r.report(home)
 	if r.Doing != "waiting" || r.Asks != "permission prompt" || !r.Since.Equal(at) {
 		t.Errorf("%q, asks %q, since %s", r.Doing, r.Asks, r.Since)
 	}
-	other := agentRow{Row: overview.Row{Instance: "claude:api:3f2a9c01b7de", Doing: "idle"}, program: own}
-	other.program.Start++
+	other := Agent{Row: overview.Row{Instance: "claude:api:3f2a9c01b7de", Doing: "idle"}, Program: own}
+	other.Program.Start++
 	other.report(home)
 	if other.Doing != "idle" || other.Asks != "" {
 		t.Errorf("of another process: %q, asks %q", other.Doing, other.Asks)

@@ -1,4 +1,4 @@
-package status
+package snapshot
 
 import (
 	"cmp"
@@ -6,49 +6,44 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
+	"tutti/internal/attention/overview"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
-	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
 )
 
-// An agentMail is unread mail of an agent of this user that nothing wakes.
-type agentMail struct {
-	Instance address.Instance `json:"instance"`
-	Unread   int              `json:"unread"`
-	More     bool             `json:"unreadMore,omitempty"` // there may be more than that
-	Live     bool             `json:"live"`
-	Bus      string           `json:"bus"`
+// An unseen is unread mail of an agent of this user that nothing wakes.
+type unseen struct {
+	overview.UnseenMail
 
 	own    bool   // it is on the bus of this folder
 	short  string // an address that is enough for verbs on that bus
 	folder string // in which it was registered; "" where that is not known
 }
 
-// A busView is one bus as status sees it.
-type busView struct {
+// A Bus is one bus as it was found.
+type Bus struct {
 	path   string
 	own    bool          // the bus of this folder
 	asleep []string      // agents that are registered and not live
 	agents []members.Row // live, one row for each connection, the latest first
 	unread map[address.Instance]int
 	more   map[address.Instance]bool // of whom not all was counted
-	unseen []agentMail
+	unseen []unseen
 	facts  busFacts
 }
 
 // lookAtBuses reads the agents and the unread mail of all buses of this machine.
-func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
-	now := time.Now()
-	var mailboxes []kit.BusProblem
-	buses := c.Worlds(func(w *app.World) error {
-		b := busView{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.root.Path), unread: map[address.Instance]int{}, more: map[address.Instance]bool{}}
+func lookAtBuses(ctx context.Context, a *app.App, v *View) {
+	now := v.At
+	var mailboxes []overview.BusProblem
+	buses := a.Worlds(func(w *app.World) error {
+		b := Bus{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.Root.Path), unread: map[address.Instance]int{}, more: map[address.Instance]bool{}}
 		var err error
 		known, err := w.Book.Discover(ctx, members.Filter{Registered: true}, now)
 		b.agents = slices.DeleteFunc(known, func(r members.Row) bool {
@@ -65,25 +60,25 @@ func lookAtBuses(ctx context.Context, c *kit.Call, v *statusView) {
 			var missing []error
 			b.facts, missing = factsOf(ctx, w, now)
 			for _, err := range missing {
-				mailboxes = append(mailboxes, kit.BusProblem{Bus: b.path, Error: err.Error()})
+				mailboxes = append(mailboxes, overview.BusProblem{Bus: b.path, Error: err.Error()})
 			}
 		}
-		v.buses = append(v.buses, b)
+		v.Buses = append(v.Buses, b)
 		return nil
 	})
-	for _, b := range v.buses {
+	for _, b := range v.Buses {
 		if app.OnServer(b.path) {
 			continue
 		}
 		for _, u := range filestore.Misplaced(b.path) {
-			buses = append(buses, kit.BusProblem{Bus: b.path, Error: u.Where + " " + u.Why})
+			buses = append(buses, overview.BusProblem{Bus: b.path, Error: u.Where + " " + u.Why})
 		}
 	}
-	v.problems = slices.Concat(buses, mailboxes)
+	v.Problems = slices.Concat(buses, mailboxes)
 }
 
 // live returns the row of a live agent, of a channel the first one that answers to it, and nil for none.
-func (b *busView) live(who address.Instance) *members.Row {
+func (b *Bus) live(who address.Instance) *members.Row {
 	for i := range b.agents {
 		if one := b.agents[i].Instance; one.Canonical() == who || !who.Perennial() && address.Instance(one.Channel()).Canonical() == who {
 			return &b.agents[i]
@@ -93,7 +88,7 @@ func (b *busView) live(who address.Instance) *members.Row {
 }
 
 // count counts the unread mail of each live agent and of each agent whose key is here.
-func (b *busView) count(ctx context.Context, w *app.World) (problems []kit.BusProblem) {
+func (b *Bus) count(ctx context.Context, w *app.World) (problems []overview.BusProblem) {
 	for owner, err := range w.Store.Owners(ctx, store.Inbox) {
 		if err != nil {
 			continue // "tutti doctor" names a folder that is not a mailbox
@@ -103,14 +98,14 @@ func (b *busView) count(ctx context.Context, w *app.World) (problems []kit.BusPr
 			continue
 		}
 		if err := b.countOne(ctx, w, who); err != nil {
-			problems = append(problems, kit.BusProblem{Bus: b.path, Agent: who, Error: err.Error()})
+			problems = append(problems, overview.BusProblem{Bus: b.path, Agent: who, Error: err.Error()})
 		}
 	}
 	return problems
 }
 
 // countOne counts the unread mail of an agent, if it is live or its key is here.
-func (b *busView) countOne(ctx context.Context, w *app.World, who address.Instance) error {
+func (b *Bus) countOne(ctx context.Context, w *app.World, who address.Instance) error {
 	if !who.Perennial() {
 		owner, err := w.Mail.Owner(ctx, who)
 		if err != nil {
@@ -135,8 +130,9 @@ func (b *busView) countOne(ctx context.Context, w *app.World, who address.Instan
 	}
 	b.unread[who], b.more[who] = n, more
 	if n > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
-		b.unseen = append(b.unseen, agentMail{
-			Instance: who, Unread: n, More: more, Live: live != nil, Bus: b.path, own: b.own, short: shortest(ctx, w, who), folder: folderOf(ctx, w, who),
+		b.unseen = append(b.unseen, unseen{
+			UnseenMail: overview.UnseenMail{Instance: who, Unread: n, More: more, Live: live != nil, Bus: b.path},
+			own:        b.own, short: shortest(ctx, w, who), folder: folderOf(ctx, w, who),
 		})
 	}
 	return nil
@@ -179,4 +175,15 @@ func folderHere() string {
 		return ""
 	}
 	return dir
+}
+
+// Asleep are the agents on all buses that are not live, in order. Of one folder that is not known.
+func (v *View) Asleep() (all []string) {
+	for i := range v.Buses {
+		if v.Here == "" {
+			all = append(all, v.Buses[i].asleep...)
+		}
+	}
+	slices.Sort(all)
+	return all
 }

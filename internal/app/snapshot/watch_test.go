@@ -1,4 +1,4 @@
-package status
+package snapshot
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"tutti/internal/app"
 )
 
-// TestTopWatchBus: mail on a bus is a reason to look.
-func TestTopWatchBus(t *testing.T) {
+// TestWatchBus: mail on a bus is a reason to look.
+func TestWatchBus(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	root := filepath.Join(home, "bus", ".h2a")
@@ -20,11 +20,10 @@ func TestTopWatchBus(t *testing.T) {
 		t.Fatal(err)
 	}
 	on.Close()
-	watch := newTopWatch()
-	defer watch.close()
 	ctx, stop := context.WithCancel(t.Context())
+	watch := newWatch(ctx, app.New(app.Settings{Root: root, Dir: home}))
+	defer watch.close()
 	defer stop()
-	watch.bus(ctx, root)
 	box := filepath.Join(root, "inbox", "claude__api__3f2a9c01b7de")
 	if err := os.MkdirAll(box, 0o700); err != nil {
 		t.Fatal(err)

@@ -1,10 +1,12 @@
-package fast
+package overview
 
 import (
+	"cmp"
+
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/halt"
 )
 
@@ -15,7 +17,8 @@ type Denial struct {
 	Pauses []halt.Pause
 }
 
-func readDenial() Denial { return Denial{halt.Read().Halted, halt.Pauses()} }
+// ReadDenial reads the halt switch and the pauses of this machine.
+func ReadDenial() Denial { return Denial{halt.Read().Halted, halt.Pauses()} }
 
 // A Mark says of one agent whether it may not use tools, and why.
 type Mark struct {
@@ -49,14 +52,14 @@ func (d *Denial) Peer(r *members.Row) Mark {
 
 // FolderOf returns the folder in which an agent works, "" when it is not known.
 func FolderOf(r *members.Row) string {
-	switch s := r.Session; {
-	case s == nil:
-	case s.Workspace != nil:
-		return s.Workspace.Path
-	case s.Launch != nil:
-		return s.Launch.Cwd
+	dir := ""
+	if r.Session != nil && r.Session.Workspace != nil {
+		dir = r.Session.Workspace.Path
 	}
-	return ""
+	if r.Session != nil && r.Session.Launch != nil {
+		dir = cmp.Or(dir, r.Session.Launch.Cwd)
+	}
+	return dir
 }
 
 // Words is the mark behind the state of an agent. "paused" alone is what an agent says of its own work.
@@ -70,7 +73,31 @@ func (m Mark) Words() string {
 	return ""
 }
 
-func (m Mark) Json(o *canonjson.Object) {
-	o.Bool("halted", m.Halted)
-	o.Bool("paused", m.Paused)
+// A PeerView is an agent of a bus, for programs.
+type PeerView struct {
+	Instance address.Instance `json:"instance"`
+	Host     string           `json:"host"`
+	Name     string           `json:"name,omitempty"`
+	Scopes   []string         `json:"scopes"`
+	Live     bool             `json:"live"`
+	Mark
+	*Connection
+}
+
+// A Connection is the live connection of an agent.
+type Connection struct {
+	SessionID   address.SessionID `json:"sessionId"`
+	HeartbeatAt string            `json:"heartbeatAt"`
+	State       string            `json:"state"`
+	WorkStatus  string            `json:"workStatus,omitempty"`
+	MirroredAt  string            `json:"mirroredAt,omitempty"` // another machine showed it
+}
+
+// ViewPeer returns an agent for programs.
+func ViewPeer(r *members.Row, m Mark) PeerView {
+	v := PeerView{Instance: r.Instance, Host: r.Host, Name: r.Name, Scopes: render.List(r.Scopes), Live: r.Session != nil, Mark: m}
+	if s := r.Session; s != nil {
+		v.Connection = &Connection{r.SessionID, s.HeartbeatAt, s.State, s.WorkStatus, s.MirroredAt}
+	}
+	return v
 }

@@ -1,4 +1,4 @@
-package status
+package snapshot
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"tutti/internal/attention/hookmark"
 	"tutti/internal/attention/overview"
 	"tutti/internal/core/address"
-	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/blocker"
 	"tutti/internal/platform/proc"
 	"tutti/internal/sessions/observe"
@@ -44,12 +43,12 @@ func factsOf(ctx context.Context, w *app.World, now time.Time) (f busFacts, prob
 }
 
 // report takes over what the program of an agent that was started by hand writes of itself.
-func (r *agentRow) report(home string) {
+func (r *Agent) report(home string) {
 	d, ok := driver.Kind(cmp.Or(r.Instance.Host(), r.CLI))
-	if r.session != nil || !ok || r.program.PID == 0 {
+	if r.Tmux != nil || !ok || r.Program.PID == 0 {
 		return
 	}
-	said, ok := observe.ReadSelfReport(&d.Life, siteOf(home, r.Folder, r.program.PID), r.program)
+	said, ok := observe.ReadSelfReport(&d.Life, siteOf(home, r.Folder, r.Program.PID), r.Program)
 	if word := observe.Word(said.Doing); ok && word != "" {
 		r.Doing, r.Since, r.Asks = word, said.Since, ""
 		if said.Doing == driver.Asking {
@@ -70,14 +69,14 @@ func siteOf(home, dir string, pid int) driver.Site {
 }
 
 // learn adds to each row what the records of its agent CLI, of git and of the buses say.
-func (v *statusView) learn(c *kit.Call, home string) {
+func (v *View) learn(a *app.App, home string) {
 	var marks []hookmark.Mark
-	if state, err := c.App.StateDir(); err == nil {
+	if state, err := a.StateDir(); err == nil {
 		marks, _ = hookmark.All(state) // without them the size of some contexts is not known
 	}
 	branches := map[string]string{}
-	for i := range v.rows {
-		r := &v.rows[i]
+	for i := range v.Rows {
+		r := &v.Rows[i]
 		if r.Mirrored {
 			continue
 		}
@@ -85,8 +84,8 @@ func (v *statusView) learn(c *kit.Call, home string) {
 			branches[r.Folder] = overview.Branch(r.Folder)
 		}
 		r.Branch, r.Tokens = branches[r.Folder], r.tokens(home, marks)
-		for n := range v.buses {
-			f := &v.buses[n].facts
+		for n := range v.Buses {
+			f := &v.Buses[n].facts
 			if r.Instance != "" {
 				r.Blocked = cmp.Or(r.Blocked, f.blocked[r.Instance])
 				r.Reserved = append(r.Reserved, f.reserved[r.Instance]...)
@@ -96,18 +95,18 @@ func (v *statusView) learn(c *kit.Call, home string) {
 }
 
 // tokens is the size of an agent's context, 0 where that is not known.
-func (r *agentRow) tokens(home string, marks []hookmark.Mark) int64 {
+func (r *Agent) tokens(home string, marks []hookmark.Mark) int64 {
 	d, ok := driver.Kind(cmp.Or(r.Instance.Host(), r.CLI))
 	if !ok {
 		return 0
 	}
-	talk, dir, pid := "", r.Folder, r.program.PID
-	if r.session != nil {
-		talk = r.session.row.Conversation()
+	talk, dir, pid := "", r.Folder, r.Program.PID
+	if r.Tmux != nil {
+		talk = r.Tmux.Row.Conversation()
 	}
 	for i := range marks {
 		m := &marks[i]
-		if m.CLI == d.Name && (m.ID() == r.program || talk != "" && m.Conversation == talk ||
+		if m.CLI == d.Name && (m.ID() == r.Program || talk != "" && m.Conversation == talk ||
 			talk == "" && r.Instance != "" && address.Instance(m.Instance).Canonical() == r.Instance) {
 			talk, dir, pid = cmp.Or(m.Conversation, talk), cmp.Or(m.Dir, dir), m.PID
 			break
