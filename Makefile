@@ -5,10 +5,10 @@ BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tutti/internal/faces/cli/kit.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
-.PHONY: help build demo test lint bench soak e2e fmt module clean
+.PHONY: help build demo test lint bench soak e2e fmt module release release-check clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/tutti and bin/tutti-full
 	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tutti-full
@@ -35,8 +35,14 @@ e2e: ## try the MCP server with official clients and real agent programs, kept i
 fmt: ## format all Go files
 	@scripts/lint.sh fmt
 
+release: ## build archives, packages, sums and their signature in dist/
+	@rm -rf dist && cd tools/release && go run . -source ../.. -out ../../dist
+
+release-check: ## build two releases from two clones, compare them, install and remove the packages
+	@scripts/release-check.sh
+
 module: ## change the module path everywhere: make module PATH=example.org/me/tutti
 	@scripts/module.sh "$(PATH)"
 
 clean: ## remove what was built
-	rm -rf bin
+	rm -rf bin dist

@@ -22,6 +22,6 @@ git ls-files -z -- '*.go' Makefile .golangci.yml 'scripts/*' | OLD=$old NEW=$new
 	s{^const module = "\Q$ENV{OLD}\E"}{const module = "$ENV{NEW}"};
 	s{^(\s+module-path: )\Q$ENV{OLD}\E$}{$1$ENV{NEW}};
 '
-OLD=$old NEW=$new perl -pi -e 's{^module \Q$ENV{OLD}\E(?=$|/)}{module $ENV{NEW}}' go.mod tools/go.mod
+OLD=$old NEW=$new perl -pi -e 's{^module \Q$ENV{OLD}\E(?=$|/)}{module $ENV{NEW}}' go.mod tools/go.mod tools/release/go.mod
 gofmt -w cmd internal
 echo "module: $old is now $new"
