@@ -8,7 +8,7 @@ GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)
 .PHONY: help build demo test lint bench soak e2e fmt module release release-check clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/tutti and bin/tutti-full
 	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tutti-full
