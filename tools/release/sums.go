@@ -42,14 +42,28 @@ func sumOf(path string) (string, error) {
 
 // sign signs the sums. The password of the key is in TUTTI_RELEASE_PASSWORD; a key without one has none.
 func sign(sums, key string) error {
-	private, err := minisign.PrivateKeyFromFile(os.Getenv("TUTTI_RELEASE_PASSWORD"), key)
-	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
-	}
-	data, err := os.ReadFile(sums)
+	text, err := os.ReadFile(key)
 	if err != nil {
 		return err
 	}
-	comment := "SHA256SUMS of tutti"
-	return os.WriteFile(sums+".minisig", minisign.SignWithComments(private, data, comment, comment), 0o644)
+	var private minisign.PrivateKey
+	if minisign.IsEncrypted(text) {
+		private, err = minisign.DecryptKey(os.Getenv("TUTTI_RELEASE_PASSWORD"), text)
+	} else {
+		err = private.UnmarshalText(text)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	f, err := os.Open(sums)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := minisign.NewReader(f)
+	if _, err := io.Copy(io.Discard, r); err != nil {
+		return err
+	}
+	const comment = "SHA256SUMS of tutti"
+	return os.WriteFile(sums+".minisig", r.SignWithComments(private, comment, comment), 0o644)
 }
