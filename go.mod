@@ -3,6 +3,7 @@ module tutti
 go 1.26.0
 
 require (
+	aead.dev/minisign v0.3.0
 	charm.land/bubbletea/v2 v2.1.1
 	github.com/charmbracelet/x/ansi v0.11.9
 	github.com/chromedp/cdproto v0.159.0

@@ -148,7 +148,8 @@ func (r *release) programs(ctx context.Context, p platform) (string, error) {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags", "-s -w -buildid= -X "+module+"/internal/faces/cli/kit.Build="+r.build, "-o", dir+"/", "./cmd/tutti", "./cmd/tutti-full")
+		"-ldflags", "-s -w -buildid= -X "+module+"/internal/faces/cli/kit.Build="+r.build+
+			" -X "+module+"/internal/faces/cli/cmd/setup.ReleaseKey="+publicKey, "-o", dir+"/", "./cmd/tutti", "./cmd/tutti-full")
 	cmd.Dir, cmd.Stderr = r.source, os.Stderr
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+p.system, "GOARCH="+p.arch, "GOFLAGS=", "GOAMD64=v1")
 	if err := cmd.Run(); err != nil {

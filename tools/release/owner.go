@@ -5,6 +5,7 @@ const (
 	maintainer = "The tutti maintainers <tutti@example.org>" // in every package
 	homepage   = "https://example.org/tutti"
 	downloads  = homepage + "/releases/download" // with /vVERSION/FILE behind it
+	publicKey  = ""                              // the minisign key that signs, as "RWQ…": "tutti upgrade --verify" checks with it
 	section    = "devel"
 	summary    = "let coding agents find each other, talk and be stopped"
 	about      = `tutti connects the coding agents on your machine, such as Claude Code, Codex,

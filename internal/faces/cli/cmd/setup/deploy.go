@@ -155,10 +155,30 @@ type upgradeCheck struct {
 type upgradeOptions struct {
 	Source string
 	Check  bool
+	Verify string
+	Key    string
+}
+
+// runVerify checks a file of a release.
+func runVerify(c *kit.Call, opt *upgradeOptions) error {
+	v, err := verifyFile(opt.Verify, opt.Key)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Result(v)
+		return nil
+	}
+	c.Printf("%s is what the release key signed\n", kit.Clean(filepath.Base(v.File)))
+	c.Facts([][]string{{"SHA-256", v.SHA256}, {"key", v.Key}})
+	return nil
 }
 
 // runUpgrade looks for a later release, and says how one gets it. It replaces nothing: who runs a program decides what it is.
 func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
+	if opt.Verify != "" {
+		return runVerify(c, opt)
+	}
 	source := cmp.Or(opt.Source, os.Getenv(sourceVariable))
 	found, reason := "", "no release source is set: --source FILE-OR-URL, or "+sourceVariable
 	if source != "" {
