@@ -38,7 +38,7 @@ say "lintian has no errors"
 use() {
 	mkdir -p "$1/proc" && mount -t proc proc "$1/proc" || die "needs to mount /proc for the programs"
 	mounted=$1/proc
-	local run=(env -i HOME=/root PATH=/usr/bin:/bin chroot "$1")
+	local run=(env -i HOME=/root PATH=/usr/bin:/bin "$(command -v chroot)" "$1")
 	"${run[@]}" /usr/bin/tutti version | grep -q '^tutti '
 	"${run[@]}" /usr/bin/h2a --help >/dev/null
 	"${run[@]}" /usr/bin/tutti init >/dev/null

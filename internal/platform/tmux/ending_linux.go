@@ -31,6 +31,6 @@ func ending(pid int) (ended func() bool, stop func(), err error) {
 	return ended, func() { _ = handle.Close() }, nil
 }
 
-// withUs lets a program end when this one is killed. The system goes by the thread that started it, which lasts as long as this program:
-// should it end before, another waiter follows.
+// withUs lets a program end when this one is killed. The system goes by the thread that started it, which lasts as long as this program
+// or the caller's lock on it; should a waiter's end before, another waiter follows.
 func withUs() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }

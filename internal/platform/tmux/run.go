@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -68,7 +69,11 @@ func (s Server) call(ctx context.Context, how *exec.Cmd, args []string) ([]byte,
 		cmd.WaitDelay = time.Millisecond // a server that hangs holds the pipes of a client that was killed, and whatever still comes is too late
 		return cmd.Process.Kill()
 	}
+	// A client that outlives us could make a session when another process has already found that there is none.
+	cmd.SysProcAttr = withUs()
+	runtime.LockOSThread()
 	err = cmd.Run()
+	runtime.UnlockOSThread()
 	if err == nil || errors.Is(err, exec.ErrWaitDelay) { // what it has written is there
 		return out.buf.Bytes(), nil
 	}

@@ -73,10 +73,10 @@ func newOwner() (string, error) {
 	return hex.EncodeToString(b[:]), nil
 }
 
-// intent is what this process is about to begin.
-func (m *Manager) intent(verb string) *registry.Intent {
+// intent is what this process is at.
+func (m *Manager) intent(verb, step string) *registry.Intent {
 	self := proc.Self()
-	return &registry.Intent{Verb: verb, Step: stepClaimed, At: registry.Stamp(m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
+	return &registry.Intent{Verb: verb, Step: step, At: registry.Stamp(m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
 }
 
 // ours tells whether an intent is of this process.

@@ -96,7 +96,7 @@ func (c *creation) claim(ctx context.Context) error {
 			return errTaken
 		}
 		*r = c.now.Clone()
-		r.Intent = c.m.intent(VerbCreate)
+		r.Intent = c.m.intent(VerbCreate, stepClaimed)
 		if c.before != nil {
 			r.Set(beforeMember, c.before.JSON())
 		}

@@ -36,11 +36,19 @@ func (s *stopping) purge(ctx context.Context) error {
 			return s.undeleted("no copy of its conversation " + id + " could be made: " + err.Error())
 		}
 	}
+	if err := s.change(context.WithoutCancel(ctx), func(r *registry.Row) error {
+		s.cut = s.cut || purging(r)
+		r.Intent = s.m.intent(VerbStop, stepPurging)
+		return nil
+	}); err != nil {
+		return err
+	}
 	forgot := s.forget(ctx, d, id)
 	for _, a := range marked {
 		a.delete(s)
 	}
-	if len(s.out.Deleted) > 0 || forgot {
+	s.m.reached("purged")
+	if len(s.out.Deleted) > 0 || forgot || s.cut && len(s.out.Kept) == 0 {
 		return nil
 	}
 	why := "nothing of its conversation " + id + " was found"
@@ -48,6 +56,14 @@ func (s *stopping) purge(ctx context.Context) error {
 		why = k.Path + " was left: " + k.Why
 	}
 	return s.undeleted(why)
+}
+
+// stepPurging is the step of an intent whose process has begun to delete the conversation. If it was killed then, the next purge may find
+// nothing any more, and that is what was asked for.
+const stepPurging = "deleting its conversation"
+
+func purging(r *registry.Row) bool {
+	return r.Intent != nil && r.Intent.Verb == VerbStop && r.Intent.Step == stepPurging
 }
 
 func (s *stopping) undeleted(why string) error {

@@ -411,3 +411,43 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestPurgeKilled: a purge that is killed when it has deleted the conversation is done again, and finds nothing left to delete.
+func TestPurgeKilled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	row := r.begin("one", "idle")
+	r.sheet(row.Pane.PID, "idle", talkA)
+	file, _ := r.talk(talkA, talkA, r.dir)
+	r.m.at = func(step string) {
+		if step == "purged" {
+			panic(step)
+		}
+	}
+	purge := StopRequest{Session: "one", Purge: true, Yes: true, Conversation: talkA}
+	func() {
+		defer func() {
+			if at := recover(); at != "purged" {
+				t.Fatalf("it was not killed: %v", at)
+			}
+		}()
+		_, err := r.m.Stop(t.Context(), purge)
+		t.Errorf("it went on: %v", err)
+	}()
+	r.m.at = nil
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the conversation is there")
+	}
+	if _, err := r.reg.Change(t.Context(), "one", func(r *registry.Row, _ bool) error {
+		r.Intent.PID = 0 // its process has ended
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.m.Stop(t.Context(), purge); err != nil {
+		t.Error(err)
+	}
+	if after := r.row("one"); after.Status != registry.Terminated || after.Mode != modePurge || after.Intent != nil {
+		t.Errorf("the row: %s", after.JSON())
+	}
+}

@@ -242,7 +242,7 @@ func (b *begin) again(ctx context.Context, r registry.Row, id string, over bool)
 			row.SetConversation(b.kind.Name, id)
 		}
 		setProof(row, id, StartedWith, over, true)
-		row.OwnerID, row.Intent = owner, b.m.intent(VerbResume)
+		row.OwnerID, row.Intent = owner, b.m.intent(VerbResume, stepClaimed)
 		row.Set(beforeMember, r.JSON())
 		return nil
 	})

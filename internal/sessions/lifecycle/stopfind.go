@@ -34,6 +34,7 @@ type stopping struct {
 	told  bool // the bus has recorded the end
 	// remained: the row says already how the session ended, and processes of it still ran
 	remained bool
+	cut      bool // an earlier purge was killed when it had begun to delete
 }
 
 func (s *stopping) note(format string, args ...any) {

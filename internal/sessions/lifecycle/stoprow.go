@@ -52,14 +52,14 @@ func (s *stopping) recordIntent(ctx context.Context) error {
 		found, by = s.conversation(ctx)
 	}
 	s.m.reached("captured")
-	self := proc.Self()
 	err := s.change(ctx, func(r *registry.Row) error {
 		if by := holder(r); by != (proc.ID{}) && by != holder(&s.row) && by.Alive() {
 			s.row = r.Clone()
 			return errBusy
 		}
 		r.Set(beforeMember, nil) // of a begin that this takes over
-		r.Intent = &registry.Intent{Verb: VerbStop, Step: "ending", At: registry.Stamp(s.m.o.Now()), PID: self.PID, Start: self.Start, Boot: self.Boot}
+		s.cut = purging(r)
+		r.Intent = s.m.intent(VerbStop, "ending")
 		if screen != "" {
 			r.VisibleScreen = screen
 		}
