@@ -69,11 +69,12 @@ say "deb: installed, used, removed without a trace"
 
 mkdir -p "$work/empty/root" "$work/empty/proc" "$work/empty/tmp"
 rpm --root "$work/empty" --initdb
-list "$work/empty" >"$work/before"
+files() { list "$1" | while read -r f; do [ -d "$1/$f" ] && [ "${f##*/}" != tutti ] || echo "$f"; done; } # common folders belong to other packages
+files "$work/empty" >"$work/before"
 rpm --root "$work/empty" --nodeps --nosignature -i "$rpm"
 use "$work/empty"
 rpm --root "$work/empty" -e tutti
-list "$work/empty" | diff "$work/before" - || die "the rpm leaves traces"
+files "$work/empty" | diff "$work/before" - || die "the rpm leaves traces"
 say "rpm: installed, used, removed without a trace"
 
 # The apk has what the rpm has.

@@ -67,6 +67,9 @@ func (r *release) contents(p platform, form, dir string, texts []text) (files.Co
 	for _, b := range binaries {
 		add("/usr/bin/"+b, filepath.Join(dir, b), 0o755)
 	}
+	all = append(all, &files.Content{Destination: "/usr/share/doc/tutti", Type: files.TypeDir, FileInfo: &files.ContentFileInfo{
+		Mode: 0o755, MTime: r.at, Owner: "root", Group: "root",
+	}})
 	for _, t := range texts {
 		at := t.packaged
 		switch {
