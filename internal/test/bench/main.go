@@ -107,7 +107,7 @@ func measureAll(e *env, match *regexp.Regexp) ([]row, error) {
 // rows is the table in the order in which it is printed.
 func rows() []row {
 	var all []row
-	for _, subject := range [][]row{programRows(), storeRows(), busRows(), mcpRows(), hookRows(), floodRows(), sessionRows(), commsRows(), agreementRows(), conductorRows(), blockageRows(), remoteRows(), drumbeatRows(), haltRows()} {
+	for _, subject := range [][]row{programRows(), storeRows(), busRows(), mcpRows(), hookRows(), floodRows(), sessionRows(), screenRows(), commsRows(), agreementRows(), conductorRows(), blockageRows(), remoteRows(), drumbeatRows(), haltRows()} {
 		all = append(all, subject...)
 	}
 	return all
