@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+
+	"tutti/internal/platform/terminal"
+	"tutti/internal/platform/tmux"
+	"tutti/internal/sessions/lifecycle"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
@@ -150,4 +155,19 @@ func (l *Session) attach(label string) todo.Action {
 func (l *Session) shows() bool {
 	d, ok := driver.Kind(l.Row.Kind())
 	return ok && d.Life.Screen != nil && l.sight.State == observe.Alive && (l.doing.From != "program" || l.doing.Word != observe.Working)
+}
+
+// Terminal is the one that the program of a session writes to, "" where it is not known.
+func (l *Session) Terminal() string { return terminal.Of(l.sight.Process.PID) }
+
+// Screen returns the lines that the terminal of a session shows, with their colours. The pane is the one that was found; where that is
+// gone, the session is looked for again.
+func (l *Session) Screen(ctx context.Context) ([]string, error) {
+	s, err := observe.ServerOf(l.Row)
+	if err == nil && l.sight.State == observe.Alive {
+		if text, err := s.Capture(ctx, l.sight.Pane.Ref(), tmux.Capture{Colours: true}); err == nil {
+			return strings.Split(strings.TrimRight(text, " \n"), "\n"), nil
+		}
+	}
+	return lifecycle.Coloured(ctx, l.Row)
 }

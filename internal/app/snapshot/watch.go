@@ -171,7 +171,7 @@ func (w *watch) follow(ctx context.Context, v *View) (told bool) {
 		if r.Tmux == nil || !r.Tmux.shows() {
 			continue
 		}
-		path := terminal.Of(r.Tmux.sight.Process.PID)
+		path := r.Tmux.Terminal()
 		if w.tty == nil || path == "" {
 			told = false
 			continue

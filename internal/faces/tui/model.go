@@ -18,6 +18,9 @@ type Options struct {
 	Look func(ctx context.Context) (*Snapshot, error)
 	// Screen returns the lines that an agent's terminal shows, with their colours.
 	Screen func(ctx context.Context, a Agent) ([]string, error)
+	// Wrote waits until a program writes to the screen that was read last. With an error, and if Wrote is nil, that is not known: then
+	// the screen is read again by the clock.
+	Wrote func(ctx context.Context) error
 
 	Shown    func(path string) string // a path as people see it; nil: as it is
 	Program  string                   // tutti itself, for actions
@@ -123,11 +126,11 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.now = time.Time(msg)
 		return tick()
 	case snapMsg:
-		m.take(msg)
+		return m.take(msg)
 	case dueMsg:
 		return m.look(msg)
 	case paneMsg:
-		return m.pane.take(msg)
+		return m.taken(msg)
 	case doneMsg:
 		m.running--
 		if !m.wrong || msg.err {
@@ -153,16 +156,28 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 }
 
 // take shows a new snapshot. What was selected stays so.
-func (m *Model) take(s snapMsg) {
+func (m *Model) take(s snapMsg) tea.Cmd {
 	m.now = time.Now()
 	if s.err != nil {
 		m.fault = s.err.Error()
-		return
+		return nil
 	}
+	unread := func() int {
+		if a := m.current(); a != nil {
+			return a.Unread
+		}
+		return 0
+	}
+	before := unread()
 	m.snap, m.fault = s.snap, ""
 	if m.wait != "" && m.waiting(m.wait) == nil {
 		m.wait = ""
 	}
+	if m.pane.view == viewMail && m.pane.ready && unread() != before {
+		m.pane.gen++ // in place of the look that is due
+		return m.pane.after(0)
+	}
+	return nil
 }
 
 // path is a path as people see it.

@@ -19,7 +19,8 @@ type target struct {
 }
 
 // A pane is the content of the right side: the screen or the mail of an agent. It is read a moment after the selection has come to rest,
-// and again while it is shown: soon after it has changed, less often while it stays the same.
+// and again while it is shown: after its program has written to it, or else soon after it has changed, and less often while it stays the
+// same. Mail is read again when the number of unread messages changes.
 type pane struct {
 	target
 	gen   int // of the target; what was asked for an earlier one is thrown away
@@ -27,12 +28,15 @@ type pane struct {
 	fault string
 	ready bool
 	pause time.Duration // until the next look
+	stop  func()        // ends the wait for the next look; nil: there is none
 }
 
 const (
 	settleTime = 150 * time.Millisecond // until a selection counts
 	quickest   = 500 * time.Millisecond // between two looks
 	slowest    = 4 * time.Second
+	stale      = 30 * time.Second // until it is read again although nothing is known to have changed
+	share      = 200              // a look that takes long is followed by a pause so many times as long, but at most slowest
 )
 
 type (
@@ -40,6 +44,7 @@ type (
 	paneMsg struct {
 		gen   int
 		lines []string
+		took  time.Duration
 		err   error
 	}
 )
@@ -55,6 +60,9 @@ func (m *Model) shown() target {
 
 // turnTo shows something else, after the selection has rested so long.
 func (p *pane) turnTo(t target, rest time.Duration) tea.Cmd {
+	if p.stop != nil {
+		p.stop()
+	}
 	*p = pane{target: t, gen: p.gen + 1, pause: quickest}
 	if t.agent == "" {
 		return nil
@@ -79,17 +87,19 @@ func (m *Model) look(due dueMsg) tea.Cmd {
 		defer stop()
 		var lines []string
 		var err error
+		began := time.Now()
 		if view == viewMail {
 			lines, err = m.o.mail(ctx, &agent)
 		} else {
 			lines, err = m.o.Screen(ctx, agent)
 		}
-		return paneMsg{due.gen, lines, err}
+		return paneMsg{due.gen, lines, time.Since(began), err}
 	}
 }
 
-// take keeps what was read, and says when to look again.
-func (p *pane) take(msg paneMsg) tea.Cmd {
+// taken keeps what was read, and says when to look again.
+func (m *Model) taken(msg paneMsg) tea.Cmd {
+	p := &m.pane
 	if msg.gen != p.gen {
 		return nil
 	}
@@ -99,14 +109,37 @@ func (p *pane) take(msg paneMsg) tea.Cmd {
 		p.fault = msg.err.Error()
 	}
 	if changed {
-		p.pause = quickest
+		p.pause = max(quickest, min(slowest, share*msg.took))
 	} else {
 		p.pause = min(slowest, 2*p.pause)
 	}
-	if p.view == viewMail {
-		p.pause = slowest
+	switch {
+	case p.view == viewMail:
+		return p.after(stale)
+	case m.o.Wrote == nil || msg.err != nil:
+		return p.after(p.pause)
 	}
-	return p.after(p.pause)
+	return m.afterWrite()
+}
+
+// afterWrite reads the screen again when its program has written to it.
+func (m *Model) afterWrite() tea.Cmd {
+	gen, pause, began := m.pane.gen, m.pane.pause, time.Now()
+	ctx, stop := context.WithTimeout(m.ctx, stale)
+	m.pane.stop = stop
+	return func() tea.Msg {
+		defer stop()
+		if err := m.o.Wrote(ctx); err == nil {
+			pause = min(pause, time.Second)
+		} else if ctx.Err() != nil {
+			pause = 0
+		}
+		select {
+		case <-time.After(time.Until(began.Add(pause))):
+		case <-m.ctx.Done():
+		}
+		return dueMsg{gen}
+	}
 }
 
 // coloured makes a line of another program's screen harmless: only its colours and attributes stay.

@@ -15,15 +15,14 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/tui"
-	"tutti/internal/sessions/lifecycle"
-	"tutti/internal/sessions/registry"
+	"tutti/internal/platform/terminal"
 )
 
 type topOptions struct{ Plain, Once bool }
 
 // runTop shows the live screen of all agents.
 func runTop(ctx context.Context, c *kit.Call, opt *topOptions) error {
-	t := &topView{c: c, rows: map[string]*registry.Row{}}
+	t := &topView{c: c}
 	o, err := t.options()
 	if err != nil {
 		return err
@@ -48,14 +47,19 @@ func runTop(ctx context.Context, c *kit.Call, opt *topOptions) error {
 	case os.Getenv("TERM") == "dumb":
 		return kit.Refuse("tutti top --plain", "top: this terminal cannot move its cursor (TERM=dumb)")
 	}
+	if t.tty, err = terminal.New(); err == nil { // else screens are read by the clock
+		defer t.tty.Close()
+	}
 	return tui.Run(ctx, o, in, out)
 }
 
 // A topView looks again and again for the live screen.
 type topView struct {
 	c    *kit.Call
-	lock sync.Mutex               // guards rows
-	rows map[string]*registry.Row // of the sessions of the last look, by the key of the agent
+	lock sync.Mutex                   // guards what follows
+	tmux map[string]*snapshot.Session // those of the last look, by the key of the agent
+	tty  *terminal.Watcher            // of the screen that was read last; nil: the system does not tell
+	at   string                       // that screen; "": it is not known
 }
 
 // options are what the screen is given.
@@ -65,7 +69,7 @@ func (t *topView) options() (*tui.Options, error) {
 		return nil, kit.FailIO("", err, "find this program")
 	}
 	o := &tui.Options{
-		Follow: t.follow, Look: t.look, Screen: t.screen, Shown: t.c.App.Shown, Program: program, Dir: t.c.App.WorkDir(),
+		Follow: t.follow, Look: t.look, Screen: t.preview, Wrote: t.wrote, Shown: t.c.App.Shown, Program: program, Dir: t.c.App.WorkDir(),
 		Log: t.c.Table.Has(kit.Tutti, "log"),
 	}
 	f, err := t.c.App.Settings()
@@ -118,7 +122,7 @@ func (t *topView) shown(v *snapshot.View) *tui.Snapshot {
 	if v.Halted.Halted {
 		s.Halt = strings.TrimLeft(strings.TrimPrefix(haltedText(&v.Halted, s.At), "Halted"), " ,")
 	}
-	rows := map[string]*registry.Row{}
+	tmux := map[string]*snapshot.Session{}
 	keys := map[address.Instance]string{}
 	sessions := map[string]string{}
 	for i := range v.Rows {
@@ -130,7 +134,7 @@ func (t *topView) shown(v *snapshot.View) *tui.Snapshot {
 			keys[r.Instance] = key
 		}
 		if r.Tmux != nil {
-			rows[key] = r.Tmux.Row
+			tmux[key] = r.Tmux
 			sessions[r.Session] = key
 		}
 	}
@@ -148,7 +152,7 @@ func (t *topView) shown(v *snapshot.View) *tui.Snapshot {
 		s.Notes = append(s.Notes, t.c.App.Shown(p.Bus)+" cannot be read: "+p.Error)
 	}
 	t.lock.Lock()
-	t.rows = rows
+	t.tmux = tmux
 	t.lock.Unlock()
 	return s
 }
@@ -156,10 +160,43 @@ func (t *topView) shown(v *snapshot.View) *tui.Snapshot {
 // screen reads what the terminal of an agent shows.
 func (t *topView) screen(ctx context.Context, a tui.Agent) ([]string, error) {
 	t.lock.Lock()
-	r := t.rows[a.Key()]
+	l := t.tmux[a.Key()]
 	t.lock.Unlock()
-	if r == nil {
+	if l == nil {
 		return nil, errors.New("it does not run in tmux")
 	}
-	return lifecycle.Coloured(ctx, r)
+	return l.Screen(ctx)
+}
+
+// preview is screen for wrote: it waits for the next write before it reads.
+func (t *topView) preview(ctx context.Context, a tui.Agent) ([]string, error) {
+	t.lock.Lock()
+	t.at = ""
+	if l := t.tmux[a.Key()]; l != nil && t.tty != nil {
+		select {
+		case <-t.tty.C:
+		default:
+		}
+		if at := l.Terminal(); at != "" && t.tty.Arm(at) == nil {
+			t.at = at
+		}
+	}
+	t.lock.Unlock()
+	return t.screen(ctx, a)
+}
+
+// wrote waits until a program writes to the screen that was read last.
+func (t *topView) wrote(ctx context.Context) error {
+	t.lock.Lock()
+	at := t.at
+	t.lock.Unlock()
+	if at == "" {
+		return errors.ErrUnsupported
+	}
+	select {
+	case <-t.tty.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/faces/tui"
 	"tutti/internal/faces/web"
-	"tutti/internal/sessions/registry"
 )
 
 type webOptions struct {
@@ -63,7 +62,7 @@ func runWeb(ctx context.Context, c *kit.Call, opt *webOptions) error {
 	if err != nil {
 		return kit.FailIO(kit.InstallHint, err, "find our own program")
 	}
-	out, top := &webTeller{c: c}, &topView{c: c, rows: map[string]*registry.Row{}}
+	out, top := &webTeller{c: c}, &topView{c: c}
 	folder, _ := os.Getwd()
 	peers := ""
 	if o, err := fast.HaltOffice(c); err == nil {
