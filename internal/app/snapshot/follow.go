@@ -12,7 +12,8 @@ const (
 	burst   = 250 * time.Millisecond
 	share   = 150
 	rarest  = 2 * time.Second  // however much happens, a change is seen after that
-	screens = 2 * time.Second  // what a program writes to its screen is looked at so often
+	screens = 2 * time.Second  // what a program writes to its screen is looked at so often, or more rarely by share
+	slowest = 10 * time.Second // but at least so often
 	blindly = 60 * time.Second // for heartbeats that stop, which nothing reports
 	polled  = 4 * time.Second  // where the system does not tell what is written to screens
 )
@@ -42,7 +43,7 @@ func Follow(ctx context.Context, o *Options, each func(*View, error)) {
 		each(v, err)
 		debt += took
 		pause := max(soonest, min(rarest, (debt-burst)*share))
-		if !w.wait(ctx, began.Add(took), pause, rest) {
+		if !w.wait(ctx, began.Add(took), pause, max(screens, min(slowest, took*share)), rest) {
 			return
 		}
 		debt = max(0, debt-time.Since(began)/share)

@@ -227,26 +227,24 @@ func (w *watch) arm() {
 	}
 }
 
-// wait waits for news, but at least for pause, and at most for rest. What is written to screens counts after a while only. It reports
-// false when ctx has ended.
-func (w *watch) wait(ctx context.Context, since time.Time, pause, rest time.Duration) bool {
+// wait waits for news, but at least for pause after since, and at most for rest. What is written to screens counts after the time
+// written only. It reports false when ctx has ended.
+func (w *watch) wait(ctx context.Context, since time.Time, pause, written, rest time.Duration) bool {
 	end := time.After(rest)
-	var written <-chan struct{}
+	var screens <-chan struct{}
 	if w.tty != nil {
-		written = w.tty.C
+		screens = w.tty.C
 	}
 	select {
 	case <-ctx.Done():
 		return false
 	case <-w.news:
-	case <-written:
-		pause = max(pause, screens)
+	case <-screens:
 		select {
 		case <-ctx.Done():
 			return false
 		case <-w.news:
-			pause = min(pause, rarest)
-		case <-time.After(time.Until(since.Add(pause))):
+		case <-time.After(time.Until(since.Add(written))):
 		}
 	case <-end:
 	}
