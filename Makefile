@@ -5,13 +5,16 @@ BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tutti/internal/faces/cli/kit.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
-.PHONY: help build demo test lint bench soak e2e fmt module release release-check clean
+.PHONY: help build install demo test lint bench soak e2e fmt module release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/tutti and bin/tutti-full
 	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tutti-full
+
+install: build ## copy the programs to ~/.local/bin; then type: tutti setup
+	@bin/tutti install
 
 demo: build ## watch two agents meet, talk and be stopped, then sixteen agree, in home folders of their own
 	@bin/tutti demo

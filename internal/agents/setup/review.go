@@ -26,11 +26,14 @@ type Review struct {
 	hash  string // of the hook as it is now
 }
 
+// Reviews tells whether an agent CLI runs no hook before its user has reviewed it.
+func Reviews(d *driver.Driver) bool { return d.Name == "codex" }
+
 // Unreviewed lists the hooks of ours in the user's settings of Codex that wait for its review. Codex keeps the hash of each hook
 // that its user trusted in its settings, under the file, the event and the position; it skips all others without a word. Other
 // programs have none.
 func (q *Request) Unreviewed(d *driver.Driver) (all []Review, err error) {
-	if d.Name != "codex" {
+	if !Reviews(d) {
 		return nil, nil
 	}
 	hooks, config, err := codexFiles(q.Place)

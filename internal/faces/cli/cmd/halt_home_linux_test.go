@@ -46,6 +46,7 @@ var haltLines = map[string]string{
 	"inbox put":              `{"id":"env:2","from":"BOB","to":"ZED","kind":"message","body":{"kind":"message","text":"x"}} --instance ZED --as BOB`,
 	"init":                   "OTHER",
 	"install":                "--dir OTHER",
+	"setup":                  "--yes --no-install",
 	"install-skills":         "",
 	"job claim":              "",
 	"job publish":            "JOBID started",

@@ -86,7 +86,7 @@ const about = "Coding agents find each other, send signed messages, and stop at 
 const OverviewColumn = 14
 
 // Everyday are the verbs of a normal day, in the order of the overview and of completion. One that the table does not have is left out.
-var Everyday = []string{"setup", "status", "top", "log", "send", "receive", "watch", "session", "halt", "resume", "doctor"}
+var Everyday = []string{"status", "top", "log", "send", "receive", "watch", "session", "halt", "resume", "doctor", "setup"}
 
 // More is the word behind help that lists the other verbs.
 const More = "more"

@@ -328,14 +328,22 @@ var shells = [...]shell{{"bash", bashScript}, {"zsh", zshScript}, {"fish", fishS
 // runCompletion prints the script of a shell. The scripts know no verb: they ask the program, whose table is the truth,
 // so a script that was installed once stays right when verbs are added.
 func runCompletion(_ context.Context, c *kit.Call) error {
-	names := append([]string{"tutti"}, linkNames(c)...)
-	for _, s := range shells {
-		if s.name == c.Arg(0) {
-			c.Out = append(c.Out, strings.ReplaceAll(s.script, "{names}", strings.Join(names, " "))...)
-			return nil
-		}
+	if text, ok := shellScript(c, c.Arg(0)); ok {
+		c.Out = append(c.Out, text...)
+		return nil
 	}
 	return kit.UsageHint("one of: bash, zsh, fish", "completion: %s: no such shell", kit.Clean(c.Arg(0)))
+}
+
+// shellScript is the script for a shell.
+func shellScript(c *kit.Call, shell string) (text string, ok bool) {
+	names := append([]string{"tutti"}, linkNames(c)...)
+	for _, s := range shells {
+		if s.name == shell {
+			return strings.ReplaceAll(s.script, "{names}", strings.Join(names, " ")), true
+		}
+	}
+	return "", false
 }
 
 // bash before 4.4 sorts what it is offered; it knows no nosort. bash cuts words at ":" and "="; the script takes the line apart itself and gives back only what stands behind the

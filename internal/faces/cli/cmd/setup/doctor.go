@@ -105,36 +105,13 @@ func runDoctor(ctx context.Context, c *kit.Call, opt *doctorOptions) error {
 		return err
 	}
 	c.SayRoot(root)
-	r := report{OK: true, Root: root.Path, Warnings: []warning{}, RootSource: root.Source}
-	r.Checks.Live.Count, r.Checks.Binary.OK = new(int), true
-	if opt.Prune {
-		r.Moved, r.Prune = []mailboxFinding{}, []mailboxFinding{}
-	}
-	s := checkBus(ctx, c, &r, root)
+	r := newReport(root)
+	s, err := examineAll(ctx, c, opt, &r, root)
 	if s != nil {
 		defer s.Close()
-		if err := checkMailboxes(ctx, c, opt, &r, s, root); err != nil {
-			return err
-		}
 	}
-	if s != nil && c.Under == kit.Tutti {
-		checkLookAlikes(ctx, c, &r, s, root)
-	}
-	checkRoots(c, &r, root)
-	if dir := opt.Scan; dir != "" {
-		checkStray(ctx, c, &r, dir, root)
-	}
-	if c.Under == kit.Tutti {
-		checkHalt(c, &r)
-		checkSettings(c, &r)
-		checkAdded(c, &r)
-		checkPrograms(ctx, c, &r)
-		checkHosts(c, &r)
-		checkDrills(c, &r)
-		checkSystem(c, &r)
-		checkUp(c, &r, root)
-		checkLeft(c, &r)
-		checkServers(c, &r)
+	if err != nil {
+		return err
 	}
 	showReport(c, opt, &r)
 	if err := endLeft(ctx, c, opt, &r); err != nil {
@@ -144,6 +121,45 @@ func runDoctor(ctx context.Context, c *kit.Call, opt *doctorOptions) error {
 		return &kit.Fault{Code: kit.ExitState}
 	}
 	return nil
+}
+
+func newReport(root *app.Root) report {
+	r := report{OK: true, Root: root.Path, Warnings: []warning{}, RootSource: root.Source}
+	r.Checks.Live.Count, r.Checks.Binary.OK = new(int), true
+	return r
+}
+
+// examineAll does every check. The bus that it returns, nil for none, is still open.
+func examineAll(ctx context.Context, c *kit.Call, opt *doctorOptions, r *report, root *app.Root) (*filestore.Store, error) {
+	if opt.Prune {
+		r.Moved, r.Prune = []mailboxFinding{}, []mailboxFinding{}
+	}
+	s := checkBus(ctx, c, r, root)
+	if s != nil {
+		if err := checkMailboxes(ctx, c, opt, r, s, root); err != nil {
+			return s, err
+		}
+	}
+	if s != nil && c.Under == kit.Tutti {
+		checkLookAlikes(ctx, c, r, s, root)
+	}
+	checkRoots(c, r, root)
+	if dir := opt.Scan; dir != "" {
+		checkStray(ctx, c, r, dir, root)
+	}
+	if c.Under == kit.Tutti {
+		checkHalt(c, r)
+		checkSettings(c, r)
+		checkAdded(c, r)
+		checkPrograms(ctx, c, r)
+		checkHosts(c, r)
+		checkDrills(c, r)
+		checkSystem(c, r)
+		checkUp(c, r, root)
+		checkLeft(c, r)
+		checkServers(c, r)
+	}
+	return s, nil
 }
 
 // checkBus does the checks that decide, and returns the open bus, nil when there is none that can be read.

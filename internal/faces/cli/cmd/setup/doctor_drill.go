@@ -11,6 +11,9 @@ import (
 	"tutti/internal/sessions/agentproc"
 )
 
+// drillFinding is the name of what checkDrills finds.
+const drillFinding = "drill"
+
 // checkDrills tells when a halt was last proved for each installed agent CLI, and asks for a new drill where its version has changed since.
 func checkDrills(c *kit.Call, r *report) {
 	state, err := c.App.StateDir()
@@ -26,17 +29,17 @@ func checkDrills(c *kit.Call, r *report) {
 		}
 		one, ok := last[d.Name]
 		if !ok {
-			r.tell("drill", "not proved that a halt stops "+d.Title, again)
+			r.tell(drillFinding, "not proved that a halt stops "+d.Title, again)
 			continue
 		}
 		ago := kit.Ago(time.Since(one.At))
 		switch version := agentproc.VersionAt(path); {
 		case version != "" && one.Version != version:
-			r.tell("drill", d.Title+" is "+version+"; the last drill, "+ago+", was of "+strings.TrimSpace(d.Name+" "+one.Version), again)
+			r.tell(drillFinding, d.Title+" is "+version+"; the last drill, "+ago+", was of "+strings.TrimSpace(d.Name+" "+one.Version), again)
 		case one.State == drill.NotStopped:
-			r.tell("drill", one.Line()+" ("+ago+")", again)
+			r.tell(drillFinding, one.Line()+" ("+ago+")", again)
 		default:
-			r.tell("drill", one.Line()+" ("+ago+")", "")
+			r.tell(drillFinding, one.Line()+" ("+ago+")", "")
 		}
 	}
 }

@@ -38,6 +38,32 @@ $ tutti doctor --end --yes`,
 
 var ProgramVerbs = []kit.Verb{
 	{
+		Name: "setup", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runSetup),
+		Result: wholeView{},
+		Short:  "set up everything, or remove it again",
+		Flags: []kit.Flag{
+			{Name: "diff", Kind: kit.Switch, Help: "show each line of settings that would change, and write nothing"},
+			{Name: "yes", Kind: kit.Switch, Help: "do not ask"},
+			{Name: "remove", Kind: kit.Switch, Help: "take out of your settings and folders what setup has put there"},
+			{Name: "dir", Kind: kit.Text, Value: "dir", Default: "~/.local/bin", Offer: kit.Folders, Help: "the folder for the programs"},
+			{Name: "trust-hooks", Kind: kit.Switch, Help: "record in Codex's settings that you trust the hooks, without asking; refused below an agent CLI"},
+			{Name: "no-install", Kind: kit.Switch, Help: "leave the programs where they are"},
+			{Name: "no-skills", Kind: kit.Switch, Help: "without the skill, which teaches the models"},
+			{Name: "no-complete", Kind: kit.Switch, Help: "without completion in the shell"},
+		},
+		Does: `Says what it is going to do, asks once, and then: installs the programs, unless a package has done that; connects every
+agent CLI that it finds; installs the skill and, for bash and fish, completion; and looks at the result as "tutti
+doctor" does. Running it again changes only what is out of date.
+
+Each part is a verb of its own: install, host setup, install-skills, completion, doctor.
+
+--remove undoes all of it. Messages, keys and the copies of earlier settings stay.`,
+		Wont:     "It starts no agent CLI and no service, and sends nothing anywhere.",
+		Examples: "$ tutti setup\n$ tutti setup --diff\n$ tutti setup --yes\n$ tutti setup --remove",
+		Exit:     "0 done, or already up to date; 1 wrong usage, or you said no; 2 settings are damaged, or a file that is not ours is in the way; 3 a file could not be read or written",
+		See:      "host setup, install, install-skills, doctor",
+	},
+	{
 		Name: "install", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Anyway: true, Opts: kit.WithFlags(runInstall),
 		Result: installed{},
 		Short:  "install tutti and its other names for the shell",

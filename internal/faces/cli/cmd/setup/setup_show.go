@@ -1,0 +1,119 @@
+package setup
+
+import (
+	"path/filepath"
+	"strings"
+
+	"tutti/internal/agents/setup"
+	"tutti/internal/faces/cli/kit"
+)
+
+// showPlan says in a few lines what is to be done.
+func (w *whole) showPlan(v *wholeView) {
+	c := w.c
+	var rows [][]string
+	switch n := len(v.Programs); {
+	case w.packaged != "":
+		rows = append(rows, []string{"Programs", w.elsewhere()})
+	case n > 0:
+		rows = append(rows, []string{"Programs", "tutti, tutti-full, links and manual pages: " + kit.Plural(n, "file") + " below " + c.App.Shown(filepath.Dir(w.dir))})
+	case !w.opt.NoInstall:
+		rows = append(rows, []string{"Programs", w.still()})
+	}
+	for _, p := range w.plans {
+		var files []string
+		for _, h := range v.Hosts {
+			if h.Host == p.Driver.Name {
+				for _, f := range h.Files {
+					files = append(files, c.App.Shown(f))
+				}
+			}
+		}
+		switch {
+		case p.Err != nil:
+			rows = append(rows, []string{p.Driver.Title, "cannot be set up: " + kit.Clean(p.Err.Error())})
+		case len(files) > 0:
+			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove {
+				files = append(files, "and there that you trust these hooks")
+			}
+			rows = append(rows, []string{p.Driver.Title, strings.Join(files, ", ")})
+		case !w.opt.Remove:
+			rows = append(rows, []string{p.Driver.Title, "already set up"})
+		}
+	}
+	if w.skills != nil && len(w.plans) > 0 && !w.opt.Remove {
+		rows = append(rows, []string{"Skill", "what the models read about tutti"})
+	}
+	if v.Complete != "" {
+		rows = append(rows, []string{"Completion", c.App.Shown(v.Complete)})
+	}
+	c.Facts(rows)
+	if len(w.plans) == 0 && !w.opt.Remove {
+		c.Line("No agent CLI is on the PATH. Install one, such as Claude Code or Codex, and type tutti setup again.")
+	}
+}
+
+// elsewhere is said of programs that setup neither copies nor removes.
+func (w *whole) elsewhere() string {
+	dir := w.c.App.Shown(w.packaged)
+	if w.opt.Remove {
+		return "stay in " + dir + ": remove them as they came"
+	}
+	return "already in " + dir
+}
+
+func (w *whole) still() string {
+	if w.opt.Remove {
+		return "none of ours in " + w.c.App.Shown(w.dir)
+	}
+	return "already in " + w.c.App.Shown(w.dir)
+}
+
+// showDiff prints each line of settings that would change.
+func (w *whole) showDiff(v *wholeView) {
+	if w.c.JSON {
+		w.c.Result(v)
+		return
+	}
+	w.showPlan(v)
+	for _, p := range w.plans {
+		showDiff(w.c, w.hosts, p)
+	}
+}
+
+// showDone says what is left to do, and the sentence with which a user begins.
+func (w *whole) showDone(v *wholeView) {
+	c := w.c
+	if w.opt.Remove {
+		c.Line("Removed. Your messages and keys are still there: tutti root says where.")
+		showLeft(c, w.hosts, w.plans)
+		return
+	}
+	for _, p := range w.plans {
+		if p.Err == nil && p.Changed() {
+			for _, n := range p.Notes() {
+				if !setup.Reviews(p.Driver) || !w.trusted {
+					c.Prose("- ", 2, kit.Clean(n))
+				}
+			}
+		}
+	}
+	for _, f := range v.Problems {
+		c.Warn("%s: %s", f.Name, kit.Clean(f.Message))
+		if f.Hint != "" {
+			c.Remark("hint: %s", kit.Clean(strings.TrimSpace(f.Hint)))
+		}
+	}
+	if len(w.plans) == 0 {
+		return
+	}
+	title := w.plans[0].Driver.Title
+	for _, p := range w.plans {
+		if callable(p.Driver) {
+			title = p.Driver.Title
+			break
+		}
+	}
+	c.Line(c.Paint(kit.Green, "Done.") + " Start " + title + " in a folder of yours (again, if it runs) and say:")
+	c.Line(`    Which other agents are here? Ask tutti.`)
+}
