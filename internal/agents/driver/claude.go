@@ -81,8 +81,8 @@ var claude = Driver{
 // claudeSheet: the status is written within a tenth of a second, also when a turn is broken off, which no hook reports. There
 // is no sheet before the questions at its start are answered; for a CLI that does one task without a screen it has no status.
 func claudeSheet(raw []byte) (s SelfReport, ok bool) {
-	var v [8][]byte
-	names := []string{"pid", "procStart", "status", "statusUpdatedAt", "sessionId", "cwd", "waitingFor", "kind"}
+	var v [9][]byte
+	names := []string{"pid", "procStart", "status", "statusUpdatedAt", "sessionId", "cwd", "waitingFor", "kind", "version"}
 	if len(raw) > MaxSheet || canonjson.Check(raw) != nil || !canonjson.Pick(raw, names, v[:]) {
 		return s, false
 	}
@@ -94,6 +94,9 @@ func claudeSheet(raw []byte) (s SelfReport, ok bool) {
 	}
 	s = SelfReport{PID: int(pid), Start: start, Background: canonjson.Is(v[7], "bg")}
 	s.Dir, _ = canonjson.String(v[5])
+	if version, _ := canonjson.String(v[8]); len(version) <= maxWord {
+		s.Version = version
+	}
 	if id, _ := canonjson.String(v[4]); isUUID(id) {
 		s.Conversation = id
 	}

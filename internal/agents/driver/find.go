@@ -26,9 +26,9 @@ type Finder struct {
 	// Read reads the beginning of such a file. It reports false for a file that is not a conversation begun by its user, and
 	// for one whose place is unknown.
 	Read func(p Site, name string, head []byte) (Conversation, bool)
-	// Context reads a line of the file of a conversation: how many tokens the model had read with the answer that it is about. It
-	// reports false for a line that does not say. Nil: no line says.
-	Context func(line []byte) (tokens int64, ok bool)
+	// Context reads a line of the file of a conversation: what the answer that it is about says of its model. It reports false for a
+	// line that does not say how many tokens the model had read. Nil: no line says.
+	Context func(line []byte) (Usage, bool)
 	// Answer reads a line of the file of a conversation: what the model said. It reports false for a line without that. Nil: no line says.
 	Answer func(line []byte) (text string, ok bool)
 	// List are the arguments with which the program itself lists those of the folder it runs in; nil: it does not.

@@ -106,6 +106,7 @@ type SelfReport struct {
 	Doing      Doing
 	Asks       string    // for what it waits, in its own words; with Asking
 	Since      time.Time // when it began to do that; zero when it does not say
+	Version    string    // of the program; "" when it does not say
 }
 
 // Skipping returns the arguments that let the program do things without being asked, as they stand among args.

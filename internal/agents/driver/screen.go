@@ -120,3 +120,11 @@ const (
 	notSignedIn = "not signed in"
 	showsAgents = "the list of its agents"
 )
+
+// AsksApproval tells whether what an agent asks, by its own words or by its screen, is whether it may do something.
+func AsksApproval(asks string) bool {
+	return asks == "permission prompt" || asks == asksTool || asks == asksPlan
+}
+
+// AsksAnswer tells whether it is a question to its user.
+func AsksAnswer(asks string) bool { return asks == "input needed" || asks == question }

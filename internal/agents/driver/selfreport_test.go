@@ -17,12 +17,12 @@ func TestClaudeSheet(t *testing.T) {
 	}{
 		"idle": {
 			`{"pid":15652,"sessionId":"73cc9de3-7ad3-4c8e-9b1a-000000000001","cwd":"/x","startedAt":1795287852033,"procStart":"3317569","version":"2.1.197","kind":"interactive","status":"idle","updatedAt":1795287859999,"statusUpdatedAt":1795287859941}`,
-			SelfReport{PID: 15652, Start: 3317569, Conversation: "73cc9de3-7ad3-4c8e-9b1a-000000000001", Dir: "/x", Doing: Idle, Since: at},
+			SelfReport{PID: 15652, Start: 3317569, Conversation: "73cc9de3-7ad3-4c8e-9b1a-000000000001", Dir: "/x", Doing: Idle, Since: at, Version: "2.1.197"},
 			true,
 		},
 		"busy, newer": {
 			`{"pid":15626,"procStart":"3317563","version":"2.1.329","peerFeatures":["notify_idle"],"asksForConvertedSkills":null,"status":"busy","statusUpdatedAt":1795287859941}`,
-			SelfReport{PID: 15626, Start: 3317563, Doing: Busy, Since: at},
+			SelfReport{PID: 15626, Start: 3317563, Doing: Busy, Since: at, Version: "2.1.329"},
 			true,
 		},
 		"a question":   {`{"pid":2,"procStart":"1","status":"waiting","waitingFor":"permission prompt","statusUpdatedAt":1795287859941}`, SelfReport{PID: 2, Start: 1, Doing: Asking, Asks: "permission prompt", Since: at}, true},

@@ -122,6 +122,7 @@ func sessionAgent(l *Session) Agent {
 		case observe.StateUnknown:
 			r.Doing = ""
 		}
+		r.WaitsFor, r.Version = observe.WaitsFor(r.Doing, l.doing.Asks), l.doing.Version
 	case observe.Other:
 		r.Doing = "another program runs there"
 	default:

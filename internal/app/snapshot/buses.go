@@ -58,7 +58,7 @@ func lookAtBuses(ctx context.Context, a *app.App, v *View) {
 		mailboxes = append(mailboxes, b.count(ctx, w)...)
 		if v.facts {
 			var missing []error
-			b.facts, missing = factsOf(ctx, w, now)
+			b.facts, missing = factsOf(ctx, w, b.agents, now)
 			for _, err := range missing {
 				mailboxes = append(mailboxes, overview.BusProblem{Bus: b.path, Error: err.Error()})
 			}

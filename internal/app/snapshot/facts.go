@@ -7,8 +7,11 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
+	"tutti/internal/app/full"
 	"tutti/internal/attention/hookmark"
 	"tutti/internal/attention/overview"
+	"tutti/internal/bus/identity"
+	"tutti/internal/bus/members"
 	"tutti/internal/core/address"
 	"tutti/internal/governance/blocker"
 	"tutti/internal/platform/proc"
@@ -19,11 +22,12 @@ import (
 type busFacts struct {
 	blocked  map[address.Instance]string   // by what
 	reserved map[address.Instance][]string // paths
+	conducts map[address.Instance]bool     // a workspace in which it works
 }
 
 // factsOf reads them. An error says what is missing; the rest is there.
-func factsOf(ctx context.Context, w *app.World, now time.Time) (f busFacts, problems []error) {
-	f = busFacts{map[address.Instance]string{}, map[address.Instance][]string{}}
+func factsOf(ctx context.Context, w *app.World, agents []members.Row, now time.Time) (f busFacts, problems []error) {
+	f = busFacts{map[address.Instance]string{}, map[address.Instance][]string{}, map[address.Instance]bool{}}
 	blocked, _, err := blocker.List(ctx, w.Store, blocker.Filter{Active: true})
 	if err != nil {
 		problems = append(problems, err)
@@ -39,7 +43,36 @@ func factsOf(ctx context.Context, w *app.World, now time.Time) (f busFacts, prob
 		who := l.Holder.Canonical()
 		f.reserved[who] = append(f.reserved[who], l.Path)
 	}
+	if err := f.conductors(ctx, w, agents, now); err != nil {
+		problems = append(problems, err)
+	}
 	return f, problems
+}
+
+// maxWorkspaces is of how many folders the conductor is looked for.
+const maxWorkspaces = 50
+
+// conductors finds who conducts the folders in which agents of this machine work, where an agent has ever claimed that role.
+func (f *busFacts) conductors(ctx context.Context, w *app.World, agents []members.Row, now time.Time) error {
+	if !claimsIn(w.Root.Path) {
+		return nil
+	}
+	place, seen := w.App.Workplace(), map[string]bool{}
+	for i := range agents {
+		dir := overview.FolderOf(&agents[i])
+		if agents[i].Session == nil || agents[i].Session.MirroredAt != "" || dir == "" || seen[dir] || len(seen) == maxWorkspaces {
+			continue
+		}
+		seen[dir] = true
+		r, err := full.Conductor(w).Resolve(ctx, full.Folder(identity.Workplace{Path: dir, Machine: place.Machine}), now)
+		if err != nil {
+			return err
+		}
+		if r.Conductor != "" {
+			f.conducts[r.Conductor.Canonical()] = true
+		}
+	}
+	return nil
 }
 
 // report takes over what the program of an agent that was started by hand writes of itself.
@@ -54,6 +87,7 @@ func (r *Agent) report(home string) {
 		if said.Doing == driver.Asking {
 			r.Doing, r.Asks = observe.StateWaiting, cmp.Or(said.Asks, "something")
 		}
+		r.WaitsFor, r.Version = observe.WaitsFor(r.Doing, said.Asks), said.Version
 	}
 }
 
@@ -83,10 +117,13 @@ func (v *View) learn(a *app.App, home string) {
 		if _, known := branches[r.Folder]; !known {
 			branches[r.Folder] = overview.Branch(r.Folder)
 		}
-		r.Branch, r.Tokens = branches[r.Folder], r.tokens(home, marks)
+		r.Branch = branches[r.Folder]
+		used := r.usage(home, marks)
+		r.Tokens, r.Model = used.Tokens, used.Model
 		for n := range v.Buses {
 			f := &v.Buses[n].facts
 			if r.Instance != "" {
+				r.Conductor = r.Conductor || f.conducts[r.Instance]
 				r.Blocked = cmp.Or(r.Blocked, f.blocked[r.Instance])
 				r.Reserved = append(r.Reserved, f.reserved[r.Instance]...)
 			}
@@ -94,11 +131,11 @@ func (v *View) learn(a *app.App, home string) {
 	}
 }
 
-// tokens is the size of an agent's context, 0 where that is not known.
-func (r *Agent) tokens(home string, marks []hookmark.Mark) int64 {
+// usage is what the model of an agent used last, the zero value where that is not known.
+func (r *Agent) usage(home string, marks []hookmark.Mark) (u driver.Usage) {
 	d, ok := driver.Kind(cmp.Or(r.Instance.Host(), r.CLI))
 	if !ok {
-		return 0
+		return u
 	}
 	talk, dir, pid := "", r.Folder, r.Program.PID
 	if r.Tmux != nil {
@@ -113,8 +150,8 @@ func (r *Agent) tokens(home string, marks []hookmark.Mark) int64 {
 		}
 	}
 	if talk == "" {
-		return 0
+		return u
 	}
-	n, _ := observe.ContextSize(d, siteOf(home, dir, pid), talk)
-	return n
+	u, _ = observe.Usage(d, siteOf(home, dir, pid), talk)
+	return u
 }

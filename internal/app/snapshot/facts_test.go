@@ -24,13 +24,13 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.UnixMilli(1795287859941)
-	text := fmt.Sprintf(`{"pid":%d,"procStart":"%d","status":"waiting","waitingFor":"permission prompt","statusUpdatedAt":%d}`, own.PID, own.Start, at.UnixMilli())
+	text := fmt.Sprintf(`{"pid":%d,"procStart":"%d","status":"waiting","waitingFor":"permission prompt","version":"2.1.330","statusUpdatedAt":%d}`, own.PID, own.Start, at.UnixMilli())
 	if err := os.WriteFile(sheet, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := Agent{Row: overview.Row{Instance: "claude:api:3f2a9c01b7de", Doing: "idle"}, Program: own}
 	r.report(home)
-	if r.Doing != "waiting" || r.Asks != "permission prompt" || !r.Since.Equal(at) {
+	if r.Doing != "waiting" || r.Asks != "permission prompt" || r.WaitsFor != "approval" || r.Version != "2.1.330" || !r.Since.Equal(at) {
 		t.Errorf("%q, asks %q, since %s", r.Doing, r.Asks, r.Since)
 	}
 	other := Agent{Row: overview.Row{Instance: "claude:api:3f2a9c01b7de", Doing: "idle"}, Program: own}

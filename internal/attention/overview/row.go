@@ -40,6 +40,11 @@ type Row struct {
 
 	Mirrored bool `json:"mirrored,omitempty"` // it is on another machine
 
+	WaitsFor  string `json:"waitsFor,omitempty"`  // approval, answer, dialog or limit; "" while it does not wait
+	Conductor bool   `json:"conductor,omitempty"` // it leads the workspace in its folder
+	Version   string `json:"version,omitempty"`   // of its agent CLI
+	Model     string `json:"model,omitempty"`     // that answered last
+
 	Branch   string   `json:"branch,omitempty"`   // of git, in Folder
 	Tokens   int64    `json:"tokens,omitempty"`   // that its model reads again with its next request
 	Blocked  string   `json:"blocked,omitempty"`  // by what it says that it is blocked

@@ -112,7 +112,8 @@ func (m *Model) facts(a *Agent) (lines []string) {
 		{"note", guess},
 		{"asks", a.Asks},
 		{"blocked", a.Blocked},
-		{"agent CLI", a.CLI},
+		{"agent CLI", strings.TrimSpace(a.CLI + " " + a.Version)},
+		{"model", a.Model},
 		{"folder", m.path(a.Folder)},
 		{"branch", a.Branch},
 		{"machine", a.Machine},
@@ -122,6 +123,7 @@ func (m *Model) facts(a *Agent) (lines []string) {
 		{"unread", a.unread()},
 		{"context", a.tokens()},
 		{"reserved", strings.Join(a.Reserved, ", ")},
+		{"role", map[bool]string{true: "conducts here"}[a.Conductor]},
 	} {
 		if f[1] != "" {
 			lines = append(lines, f[0]+strings.Repeat(" ", 11-len(f[0]))+f[1])

@@ -49,6 +49,29 @@ func Activity(s *Observation, d *Doing, underWay bool) string {
 	return StateUnknown
 }
 
+// What a session waits for.
+const (
+	ForApproval = "approval" // whether a tool may be used, or a plan carried out
+	ForAnswer   = "answer"
+	ForDialog   = "dialog" // another one, such as those at its start
+	ForLimit    = "limit"  // until the provider answers again
+)
+
+// WaitsFor is what an agent waits for, by its activity and by what it asks; "" while it does not wait.
+func WaitsFor(activity, asks string) string {
+	switch {
+	case activity == StateLimited:
+		return ForLimit
+	case activity != StateWaiting:
+		return ""
+	case driver.AsksApproval(asks):
+		return ForApproval
+	case driver.AsksAnswer(asks):
+		return ForAnswer
+	}
+	return ForDialog
+}
+
 // Doing is what an agent CLI tells of its activity.
 type Doing struct {
 	// Word is working, idle, asking, limited or dead, as older output spells them; "" when it is not known.
@@ -60,8 +83,9 @@ type Doing struct {
 	// Asks is what it asks or shows, in words, "" when that is not known.
 	Asks string
 	// Note is what else it shows that its user should know.
-	Note  string
-	Since time.Time // zero when that is not known
+	Note    string
+	Since   time.Time // zero when that is not known
+	Version string    // of the program, as it writes itself; "" when that is not known
 }
 
 // The words.
@@ -105,7 +129,7 @@ func (l *looker) sheet(f *Found) {
 	}
 	f.Conversation = sheet.Conversation
 	if w := Word(sheet.Doing); w != "" {
-		f.Doing = Doing{Word: w, From: "program", Asks: sheet.Asks, Since: sheet.Since}
+		f.Doing = Doing{Word: w, From: "program", Asks: sheet.Asks, Since: sheet.Since, Version: sheet.Version}
 	}
 }
 
@@ -182,7 +206,7 @@ func (f *Found) seen(screen string) {
 	s := d.Life.Screen(screen, f.Pane.Title)
 	if f.Doing.From == "program" {
 		if s.Doing == driver.Limited {
-			f.Doing = Doing{Word: Limited, From: "screen", Guess: true}
+			f.Doing = Doing{Word: Limited, From: "screen", Guess: true, Version: f.Doing.Version}
 		}
 		f.Doing.Note = s.Note
 		return

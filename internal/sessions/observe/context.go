@@ -14,9 +14,9 @@ const maxTail = 2 << 20
 // firstTail is how much is read at first.
 const firstTail = 64 << 10
 
-// ContextSize is how many tokens the model of a conversation reads again with its next request, by the newest line of its file that
-// says so. It reports false where the file is not found, says nothing near its end, or is reached through a link.
-func ContextSize(d *driver.Driver, p driver.Site, id string) (tokens int64, ok bool) {
+// Usage is how many tokens the model of a conversation reads again with its next request, and which model, by the newest line of its
+// file that says so. It reports false where the file is not found, says nothing near its end, or is reached through a link.
+func Usage(d *driver.Driver, p driver.Site, id string) (u driver.Usage, ok bool) {
 	return lastLine(&d.Life.Find, p, id, d.Life.Find.Context)
 }
 

@@ -21,8 +21,8 @@ const (
 	codexCount  = `{"timestamp":"2026-11-23T10:00:02.000Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":90000,"cached_input_tokens":0,"output_tokens":900,"reasoning_output_tokens":0,"total_tokens":90900},"last_token_usage":{"input_tokens":31000,"cached_input_tokens":30000,"output_tokens":250,"reasoning_output_tokens":0,"total_tokens":31250},"model_context_window":272000},"rate_limits":null}}` + "\n"
 )
 
-// TestContextSize: the newest line with a usage counts, read from the end of the file, and a file behind a link is not read.
-func TestContextSize(t *testing.T) {
+// TestUsage: the newest line with a usage counts, read from the end of the file, and a file behind a link is not read.
+func TestUsage(t *testing.T) {
 	t.Parallel()
 	claude := ".claude/projects/-srv-api/" + talkID + ".jsonl"
 	codex := ".codex/sessions/2026/11/23/rollout-2026-11-23T10-00-00-" + talkID + ".jsonl"
@@ -55,8 +55,8 @@ func TestContextSize(t *testing.T) {
 			}
 			d, _ := driver.Get(c.cli)
 			p := driver.Site{Home: home, Dir: "/srv/api"}
-			if got, ok := ContextSize(d, p, talkID); got != c.want || ok != c.ok {
-				t.Errorf("%d, %v; want %d, %v", got, ok, c.want, c.ok)
+			if got, ok := Usage(d, p, talkID); got.Tokens != c.want || ok != c.ok || ok && c.cli == "claude" && got.Model == "" {
+				t.Errorf("%+v, %v; want %d, %v", got, ok, c.want, c.ok)
 			}
 			if c.file == "" {
 				return
@@ -68,8 +68,8 @@ func TestContextSize(t *testing.T) {
 			if err := os.Symlink(filepath.Join(home, "elsewhere"), path); err != nil {
 				t.Fatal(err)
 			}
-			if got, ok := ContextSize(d, p, talkID); ok {
-				t.Errorf("read through a link: %d", got)
+			if got, ok := Usage(d, p, talkID); ok {
+				t.Errorf("read through a link: %+v", got)
 			}
 		})
 	}

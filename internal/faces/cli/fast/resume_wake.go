@@ -135,8 +135,8 @@ func contextSize(c *kit.Call, h wake.Released, marks []hookmark.Mark) int64 {
 			break
 		}
 	}
-	n, _ := observe.ContextSize(d, p, talk)
-	return n
+	used, _ := observe.Usage(d, p, talk)
+	return used.Tokens
 }
 
 // sizeText is the size of a context for people.
