@@ -4,8 +4,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"time"
+
+	"tutti/internal/attention/glance"
 )
 
 // programRows are about the program as hooks and scripts meet it: what it costs to start, to store and to hold.
@@ -14,6 +18,10 @@ func programRows() []row {
 		{
 			subject: "program", work: "`tutti version`, whole process", unit: seconds, target: timesBase(1.6),
 			round: func(e *env) (measured, error) { return startAgainstFloor(e, e.tutti, "version") },
+		},
+		{
+			subject: "program", work: "`tutti status --short`, whole process", unit: seconds, target: within(0.003),
+			round: statusShort,
 		},
 		{
 			subject: "program", work: "size of `tutti`", unit: bytes, once: true,
@@ -41,6 +49,19 @@ func startAgainstFloor(e *env, program string, args ...string) (measured, error)
 		return measured{}, err
 	}
 	return againstFloor(e, command{path: program, args: args, env: home(dir), dir: dir})
+}
+
+// statusShort times what a prompt runs, with counts that a look has left.
+func statusShort(e *env) (measured, error) {
+	dir, err := e.fresh()
+	if err != nil {
+		return measured{}, err
+	}
+	state := filepath.Join(dir, ".local/state/tutti")
+	if err := glance.Write(state, glance.Glance{At: time.Now(), Mail: 2, Waiting: 1}); err != nil {
+		return measured{}, err
+	}
+	return againstFloor(e, command{path: e.tutti, args: []string{"status", "--short"}, env: home(dir), dir: dir})
 }
 
 // sizeBesideFloor is the size of a program and that of the empty one.

@@ -13,13 +13,14 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/cmd/bus"
 	"tutti/internal/faces/cli/cmd/stop"
+	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
 
 type statusOptions struct {
 	Scope, Instance, Name string
-	Here, Long            bool
+	Here, Long, Short     bool
 }
 
 // runStatus shows one screen of all agents of this machine; under h2a it is the inventory of live sessions.
@@ -27,6 +28,10 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	if c.Under == kit.H2A {
 		c.Banner(halt.Read())
 		return inventory(ctx, c, opt)
+	}
+	if opt.Short && !c.JSON {
+		fast.SayShort(c)
+		return nil
 	}
 	o := snapshotOptions(c)
 	o.Here, o.Instance, o.Whole, o.Facts = opt.Here, opt.Instance, opt.Long || c.JSON, opt.Long || c.JSON
@@ -42,6 +47,11 @@ func runStatus(ctx context.Context, c *kit.Call, opt *statusOptions) error {
 	}
 	for _, w := range v.Warnings {
 		c.Warn("%s", kit.Clean(w))
+	}
+	if _, person := c.JobActor(); person && !opt.Here && opt.Instance == "" {
+		if err := v.KeepGlance(); err != nil {
+			c.Warn("keep the counts for --short: %s", kit.Clean(err.Error()))
+		}
 	}
 	v.Hints = hints(c, v)
 	if c.JSON {

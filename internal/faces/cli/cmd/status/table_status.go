@@ -4,41 +4,12 @@ import (
 	"tutti/internal/attention/history"
 	"tutti/internal/attention/overview"
 	"tutti/internal/core/render"
+	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
 
 var Verbs = []kit.Verb{
-	{
-		Name: "status", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Asks, Opts: kit.WithFlags(runStatus), Bus: true,
-		Result: render.OneOf{overview.Snapshot{}, directory{}},
-		Short:  "show what your agents do and what waits for you",
-		Flags: []kit.Flag{
-			{Name: "scope", Kind: kit.Text, Value: "scope", Under: kit.H2A, Help: "only sessions of this scope"},
-			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "count the mail of this agent; under h2a: only sessions of this agent"},
-			{Name: "name", Kind: kit.Text, Value: "part", Under: kit.H2A, Help: "only sessions with this in their name"},
-			{Name: "here", Kind: kit.Switch, Under: kit.Tutti, Help: "only agents of this folder, and the bus used here"},
-			{Name: "long", Kind: kit.Switch, Under: kit.Tutti, Help: "also ids, buses, transcripts, your newest mail and who conducts here"},
-		},
-		Does: `Shows what all agents on this machine are doing, and what waits for you. The first line is the answer: how many agents
-are live, how many things wait for you, what is paused, and who halted, when and why.
-
-The table has a row for each session in tmux and for each agent that is live on a bus you have used on this machine.
-DOING is what the program of the agent writes about itself, what its screen shows (with a question mark), or what the
-agent says on the bus; "-" means that it is not known. UNREAD counts the mail that the agent was not shown yet.
-
-"Waits for you" lists what an agent asks you, your own mail, and mail of your agents that are not live or cannot be
-woken, each with the command to paste. Pauses, buses that could not be read, and halts that were lifted since you last
-looked at a terminal have lines of their own.
-
-Without a verb, tutti shows the same if there is a bus.`,
-		Wont: `It marks no mail as shown. An agent that is not live may still be at work: live means only that it runs in tmux or that
-mail reaches it now. Agent CLIs that run outside tmux and are not connected to a bus are not listed.`,
-		Examples: `$ tutti status
-$ tutti status --here --long
-$ tutti status --instance codex:api:3f2a9c01b7de`,
-		Exit: kit.ExitPlain,
-		See:  "inbox, discover, doctor, session status, comms status",
-	},
+	statusRow(),
 	{
 		Name: "top", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runTop), Bus: true, TextOnly: true,
 		Short: "show the same live, with keys to act",
@@ -91,4 +62,11 @@ $ tutti log --since-last`,
 		Exit: kit.ExitPlain + "; 130 interrupted",
 		See:  "status, top, thread, search",
 	},
+}
+
+// statusRow is the row that both programs have, with all of what it does.
+func statusRow() kit.Verb {
+	v := fast.StatusRow.Reading(kit.WithFlags(runStatus))
+	v.Result = render.OneOf{overview.Snapshot{}, directory{}}
+	return v
 }
