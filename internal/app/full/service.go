@@ -1,6 +1,7 @@
 package full
 
 import (
+	"context"
 	"io"
 
 	"tutti/internal/app"
@@ -32,4 +33,6 @@ type Service struct {
 	Columns int       // width of Out where it is a terminal, else 0
 	// Open opens a registry of agents in tmux; nil where the face has no need of one.
 	Open func(path string) (registry.Registry, error)
+	// Page serves the web page until ctx ends, and says what happens there; nil: the user does not want it.
+	Page func(ctx context.Context, say func(line string)) error
 }

@@ -3,7 +3,7 @@
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
 // into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
 // not there, messages to other machines, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, agents that have stopped, and
-// escalations that were not decided in time. To add one, add a [Part] to the list.
+// escalations that were not decided in time. If the user wants it, there is also the web page. To add one, add a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
 // says once; what came meanwhile causes nothing afterwards. No agent goes on by anything that happens here: parts that
@@ -41,7 +41,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", carryMail}, {"remote", away}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}}
+var parts = []Part{{"mail", carryMail}, {"remote", away}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}, {"web", servePage}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {
@@ -50,7 +50,8 @@ type Site struct {
 	Facts  *identity.Facts
 	Quiet  bool // nothing is printed but what is wrong
 	Up     full.UpFlags
-	Open   func(path string) (registry.Registry, error) // a registry of agents in tmux; nil: there are none
+	Open   func(path string) (registry.Registry, error)           // a registry of agents in tmux; nil: there are none
+	Page   func(ctx context.Context, say func(line string)) error // serves the web page; nil: the user does not want it
 
 	part  string
 	says  *teller
@@ -178,7 +179,7 @@ func (u *up) look(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	var works sync.WaitGroup
 	for i, p := range u.parts {
-		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, Up: u.Up, Open: u.Open, part: p.Name, says: u.says, ready: u.ready[i]}
+		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, Up: u.Up, Open: u.Open, Page: u.Page, part: p.Name, says: u.says, ready: u.ready[i]}
 		works.Go(func() { u.keep(inner, p, site, place) })
 	}
 	err := astray(ctx, place, sub)

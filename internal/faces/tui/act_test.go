@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"tutti/internal/attention/todo"
+
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -50,6 +52,48 @@ func TestMarked(t *testing.T) {
 	if len(r.marked) != 0 {
 		t.Error("they are still marked")
 	}
+}
+
+// TestResumeAndFork asks before it resumes or copies a session.
+func TestResumeAndFork(t *testing.T) {
+	r := newRig(t, 100, 24)
+	r.program(0, "resumed")
+	r.press("tab", "r")
+	r.sees("Resume api-2?")
+	r.press("n")
+	r.askedFor("")
+	r.press("r", "y")
+	r.askedFor("session resume " + shopRegistry + " api-2 <")
+
+	r = newRig(t, 100, 24)
+	r.program(0, "forked")
+	r.press("tab", "f")
+	r.sees("Start a copy of api-2 with a copy of its conversation?")
+	r.press("y")
+	r.askedFor("session fork " + shopRegistry + " api-2 <")
+
+	r = newRig(t, 100, 24)
+	r.program(0, "forked")
+	r.press("/", "'shop", "enter", "space", "space", "f")
+	r.sees("mark nothing to fork: one agent at a time")
+	r.askedFor("")
+}
+
+// TestInput asks for the text of an action that needs one.
+func TestInput(t *testing.T) {
+	r := newRig(t, 100, 24)
+	r.program(0, "answered")
+	s := twelve()
+	s.Waits = []Wait{{ID: "q", Text: "api asks: which one?", Command: "tutti answer evt-1 ANSWER", Actions: []todo.Action{
+		{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", "evt-1", "--"}},
+	}}}
+	r.send(snapMsg{snap: s})
+	r.press("1")
+	r.sees("copy: tutti answer evt-1 ANSWER")
+	r.press("1")
+	r.sees("Your answer:")
+	r.press("'the second", "enter")
+	r.askedFor("answer evt-1 -- the second <")
 }
 
 // TestRefusal shows why a verb refuses, and keeps it until the next key.

@@ -253,19 +253,36 @@ func LiftHint(s halt.State) string {
 	return resumeLifts
 }
 
-// landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more.
+// landing turns a bare "tutti" into status where there is a bus; elsewhere the overview helps more. At a terminal it is top if the
+// settings say so.
 func (c *Call) landing() bool {
 	if c.Under != Tutti || c.Verb != nil {
 		return false
 	}
-	root, err := c.App.Root()
-	if err != nil || !app.IsBus(root.Path) {
+	first := "status"
+	if len(os.Args) == 1 && c.startsTop() {
+		first = "top"
+	} else if root, err := c.App.Root(); err != nil || !app.IsBus(root.Path) {
 		return false
 	}
-	in, err := Parse(c.Table, Tutti, "", append([]string{"status"}, os.Args[1:]...))
+	in, err := Parse(c.Table, Tutti, "", append([]string{first}, os.Args[1:]...))
 	if err != nil || in.Verb == nil {
 		return false
 	}
 	c.Input = in
 	return true
+}
+
+// startsTop tells whether the user wants the live screen at first, and there is a terminal for it.
+func (c *Call) startsTop() bool {
+	in, isFile := c.In.(*os.File)
+	if !isFile || c.Columns == 0 || Columns(in) == 0 || os.Getenv("TERM") == "dumb" {
+		return false
+	}
+	f, err := c.App.Settings()
+	if err != nil {
+		return false // "tutti doctor" names the fault
+	}
+	s, _ := f.Screen()
+	return s.Start == "top"
 }

@@ -13,6 +13,7 @@ import (
 	"tutti/internal/app/config"
 	"tutti/internal/app/full"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/faces/cli/cmd/status"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
@@ -150,6 +151,9 @@ func checkSettings(c *kit.Call, r *report) {
 	if err != nil {
 		r.add(false, "settings", err.Error(), kit.HintOf(err))
 		return
+	}
+	if _, err := status.Keys(c.App); err != nil { // only top needs them
+		r.add(false, "settings", err.Error(), kit.HintOf(err))
 	}
 	usual := 0
 	for _, s := range all {

@@ -42,10 +42,13 @@ is overdue, it records the default answer, as "tutti escalation settle" does, an
 With --json each line is an object with "event", "at" and "text". With --quiet it prints only faults, on standard
 error. Only one runs for each user and bus; a second one says which process runs.
 
+At a terminal it also serves the page of "tutti web" if "web" in the table [screen] of the settings is true, and prints
+the link. Press Enter for another link.
+
 While the halt switch is set it prints that once and is then silent; mail that came before the switch was cleared
 causes no notice. If the bus is moved or removed, it says so and waits until it is back.`,
 	Wont: `It starts no agent, types nothing and takes no mail, unless a relauncher is set: then it follows requests to ask an
-agent to go on. It listens on no port; what it carries to other machines goes to the endpoints that you registered.`,
+agent to go on. It listens on no port but that of the page, on 127.0.0.1; what it carries to other machines goes to the endpoints that you registered.`,
 	Examples: `$ tutti up
 $ tutti up --registry ~/api.yaml,~/web.yaml
 $ tutti up --relauncher auto
@@ -58,7 +61,7 @@ $ tutti up --quiet`,
 func runUp(ctx context.Context, c *kit.Call, opt *full.UpFlags) error {
 	s := service(c)
 	s.Up = *opt
-	s.Open = session.OpenRegistry
+	s.Open, s.Page = session.OpenRegistry, status.Page(c)
 	err := daemon.Serve(ctx, s)
 	other, runs := errors.AsType[*app.UpError](err)
 	stray, strayed := errors.AsType[*app.StrayError](err)

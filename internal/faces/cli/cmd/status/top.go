@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/app"
 	"tutti/internal/app/snapshot"
 	"tutti/internal/attention/todo"
 	"tutti/internal/core/address"
@@ -72,14 +73,7 @@ func (t *topView) options() (*tui.Options, error) {
 		Follow: t.follow, Look: t.look, Screen: t.preview, Wrote: t.wrote, Shown: t.c.App.Shown, Program: program, Dir: t.c.App.WorkDir(),
 		Log: t.c.Table.Has(kit.Tutti, "log"),
 	}
-	f, err := t.c.App.Settings()
-	if err == nil {
-		err = f.Table("keys", &o.Keys)
-	}
-	if wrong, ok := errors.AsType[*tui.KeyError](o.Keys.Check()); err == nil && ok {
-		err = f.Wrong("keys", wrong.Setting, "", wrong.Why)
-	}
-	if err != nil {
+	if o.Keys, err = Keys(t.c.App); err != nil {
 		return nil, err
 	}
 	if _, err := kit.FactsOf(t.c.App).ForUser("act from this screen"); err != nil {
@@ -89,6 +83,18 @@ func (t *topView) options() (*tui.Options, error) {
 		o.CLIs = append(o.CLIs, d.Name)
 	}
 	return o, nil
+}
+
+// Keys reads the table [keys] of the settings.
+func Keys(a *app.App) (k tui.Keys, err error) {
+	f, err := a.Settings()
+	if err == nil {
+		err = f.Table("keys", &k)
+	}
+	if wrong, ok := errors.AsType[*tui.KeyError](k.Check()); err == nil && ok {
+		err = f.Wrong("keys", wrong.Setting, "", wrong.Why)
+	}
+	return k, err
 }
 
 // follow looks until the context ends.

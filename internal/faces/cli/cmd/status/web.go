@@ -58,11 +58,79 @@ func runWeb(ctx context.Context, c *kit.Call, opt *webOptions) error {
 	if opt.Port > 65535 {
 		return kit.Usagef("--port %d: must be between 0 and 65535", opt.Port)
 	}
+	out := &webTeller{c: c}
+	s, err := listen(c, opt.Port, out.line)
+	if err != nil {
+		return err
+	}
+	link := out.link(s)
+	if in, ok := c.In.(*os.File); ok && kit.Columns(in) > 0 {
+		if !opt.NoOpen && !c.JSON {
+			openBrowser(ctx, link)
+		}
+		go atEnter(in, func() { out.link(s) })
+	}
+	if err := s.Serve(ctx); err != nil {
+		return kit.FailIO("", err, "web")
+	}
+	return ctx.Err()
+}
+
+// Page returns what serves the page beside other work at a terminal, until ctx ends; say gets the links and what the page does. It is
+// nil where the settings do not ask for it, and where no terminal can show the links to the user alone.
+func Page(c *kit.Call) func(ctx context.Context, say func(line string)) error {
+	in, isFile := c.In.(*os.File)
+	f, err := c.App.Settings()
+	if err != nil || !isFile || kit.Columns(in) == 0 || c.Columns == 0 {
+		return nil
+	}
+	set, err := f.Screen()
+	if err != nil || !set.Web {
+		return nil
+	}
+	presses := make(chan struct{})
+	go atEnter(in, func() { presses <- struct{}{} })
+	return func(ctx context.Context, say func(line string)) error {
+		s, err := listen(c, set.Port, say)
+		if err != nil {
+			return err
+		}
+		link := func() {
+			cannot := ""
+			if _, err := c.ForUser("act on the web page"); err != nil {
+				cannot = err.Error()
+			}
+			say(s.Link(cannot) + " works once, within ten minutes; Enter makes another link")
+		}
+		link()
+		go func() {
+			for {
+				select {
+				case <-presses:
+					link()
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		return s.Serve(ctx)
+	}
+}
+
+// atEnter calls pressed for each line that is typed.
+func atEnter(in *os.File, pressed func()) {
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		pressed()
+	}
+}
+
+// listen makes the server of the page. tell shows a line where it runs.
+func listen(c *kit.Call, port int, tell func(line string)) (*web.Server, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return kit.FailIO(kit.InstallHint, err, "find our own program")
+		return nil, kit.FailIO(kit.InstallHint, err, "find our own program")
 	}
-	out, top := &webTeller{c: c}, &topView{c: c}
+	top := &topView{c: c}
 	folder, _ := os.Getwd()
 	peers := ""
 	if o, err := fast.HaltOffice(c); err == nil {
@@ -74,26 +142,12 @@ func runWeb(ctx context.Context, c *kit.Call, opt *webOptions) error {
 			return nil
 		},
 		Screen: top.screen, Buses: func(f func(*app.World) error) []overview.BusProblem { return c.App.Worlds(f) },
-		Folder: folder, Shown: c.App.Shown, Peers: peers, Run: runSelf(self), Tell: out.line,
-	}, opt.Port)
+		Folder: folder, Shown: c.App.Shown, Peers: peers, Run: runSelf(self), Tell: tell,
+	}, port)
 	if err != nil {
-		return kit.FailIO("", err, "web")
+		return nil, kit.FailIO("", err, "web")
 	}
-	link := out.link(s)
-	if in, ok := c.In.(*os.File); ok && kit.Columns(in) > 0 {
-		if !opt.NoOpen && !c.JSON {
-			openBrowser(ctx, link)
-		}
-		go func() {
-			for lines := bufio.NewScanner(in); lines.Scan(); {
-				out.link(s)
-			}
-		}()
-	}
-	if err := s.Serve(ctx); err != nil {
-		return kit.FailIO("", err, "web")
-	}
-	return ctx.Err()
+	return s, nil
 }
 
 // A webTeller prints links and lines, one at a time.
