@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -41,7 +42,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", carryMail}, {"remote", away}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}, {"web", servePage}}
+var parts = []Part{{"mail", carryMail}, {"remote", away}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {
@@ -51,7 +52,7 @@ type Site struct {
 	Quiet  bool // nothing is printed but what is wrong
 	Up     full.UpFlags
 	Open   func(path string) (registry.Registry, error)           // a registry of agents in tmux; nil: there are none
-	Page   func(ctx context.Context, say func(line string)) error // serves the web page; nil: the user does not want it
+	Page   func(ctx context.Context, say func(line string)) error // serves the web page
 
 	part  string
 	says  *teller
@@ -84,7 +85,13 @@ func (s *Site) cleared() time.Time {
 }
 
 // Serve goes on until ctx is done, or its terminal is closed. A *app.UpError says that there is one already.
-func Serve(ctx context.Context, s full.Service) error { return serve(ctx, s, parts) }
+func Serve(ctx context.Context, s full.Service) error {
+	all := parts
+	if s.Page != nil {
+		all = append(slices.Clone(all), Part{"web", servePage})
+	}
+	return serve(ctx, s, all)
+}
 
 func serve(ctx context.Context, s full.Service, parts []Part) error {
 	outer := ctx
