@@ -1,9 +1,9 @@
-// Package codexserver ends what runs in the background server of Codex: the turn of each loaded thread, then the commands that the
-// turn left in the background.
+// Package codexserver talks to the background server of Codex. [Stop] ends what runs there: the turn of each loaded thread, then the
+// commands that the turn left in the background. [Attach] shows which approvals a thread waits for, and answers them.
 //
-// It speaks the protocol of that server, version 0.169: JSON messages over WebSocket, at a socket in the folder of Codex. It starts,
-// answers and approves nothing. Only processes of the same user may connect there. Text from the server goes into
-// errors only, shortened.
+// It speaks the protocol of that server, version 0.169: JSON messages over WebSocket, at a socket in the folder of Codex. It starts
+// nothing, and it approves only what its caller approves. Only processes of the same user may connect there. Text from the server is as
+// it came: callers sanitise it before they print it. In errors it is shortened.
 package codexserver
 
 import (
@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -36,21 +37,12 @@ const maxThreads = 1000
 // Stop ends the turn and the background commands of each thread that the server behind socket has loaded, and returns how many
 // threads these are. It takes no longer than ctx allows.
 func Stop(ctx context.Context, socket string) (threads int, err error) {
-	c, err := dial(ctx, socket)
+	c, err := dial(ctx, socket, nil)
 	if err != nil {
 		return 0, fmt.Errorf("connect to the background server of Codex: %w", err)
 	}
 	defer c.close()
-	var info struct {
-		Name    string `json:"name"`
-		Title   string `json:"title"`
-		Version string `json:"version"`
-	}
-	info.Name, info.Title, info.Version = "tutti", "tutti", "0"
-	if err := c.call(ctx, "initialize", map[string]any{"clientInfo": info, "capabilities": map[string]any{"experimentalApi": true}}, nil); err != nil {
-		return 0, err
-	}
-	if err := c.write(map[string]any{"method": "initialized"}); err != nil {
+	if err := c.hello(ctx); err != nil {
 		return 0, err
 	}
 	var loaded struct {
@@ -71,6 +63,20 @@ func Stop(ctx context.Context, socket string) (threads int, err error) {
 	return len(loaded.Data), errors.Join(failed...)
 }
 
+// hello introduces this client. The server answers nothing before that.
+func (c *client) hello(ctx context.Context) error {
+	var info struct {
+		Name    string `json:"name"`
+		Title   string `json:"title"`
+		Version string `json:"version"`
+	}
+	info.Name, info.Title, info.Version = "tutti", "tutti", "0"
+	if err := c.call(ctx, "initialize", map[string]any{"clientInfo": info, "capabilities": map[string]any{"experimentalApi": true}}, nil); err != nil {
+		return err
+	}
+	return c.write(map[string]any{"method": "initialized"})
+}
+
 // stop ends the turn first: it could start another command. An empty turn id means the turn that runs, if any.
 func (c *client) stop(ctx context.Context, thread string) error {
 	err := c.call(ctx, "turn/interrupt", map[string]any{"threadId": thread, "turnId": ""}, nil)
@@ -81,10 +87,18 @@ func (c *client) stop(ctx context.Context, thread string) error {
 type client struct {
 	ws   *websocket.Conn
 	over chan struct{} // closed when nothing more comes
+	said chan message  // what the server says of itself; nil: it is not read
 
 	mu   sync.Mutex // guards what follows, and writing
 	last int
 	wait map[int]chan answer
+}
+
+// A message is what the server says without having been asked: a notification, or, with an ID, a request.
+type message struct {
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
 }
 
 type answer struct {
@@ -95,7 +109,7 @@ type answer struct {
 	}
 }
 
-func dial(ctx context.Context, socket string) (*client, error) {
+func dial(ctx context.Context, socket string, said chan message) (*client, error) {
 	info, err := os.Stat(socket)
 	if err != nil {
 		return nil, err
@@ -119,12 +133,12 @@ func dial(ctx context.Context, socket string) (*client, error) {
 		_ = ws.SetReadDeadline(end)
 		_ = ws.SetWriteDeadline(end)
 	}
-	c := &client{ws: ws, over: make(chan struct{}), wait: map[int]chan answer{}}
+	c := &client{ws: ws, over: make(chan struct{}), said: said, wait: map[int]chan answer{}}
 	go c.read()
 	return c, nil
 }
 
-// read hands out answers until the connection ends. Everything else that the server says is passed over.
+// read hands out answers and messages until the connection ends. It ends the connection when nobody takes the messages.
 func (c *client) read() {
 	defer close(c.over)
 	for {
@@ -133,16 +147,30 @@ func (c *client) read() {
 			return
 		}
 		var m struct {
-			ID     *int
-			Method string
+			message
 			answer
 		}
-		if json.Unmarshal(raw, &m) != nil || m.ID == nil || m.Method != "" {
+		if json.Unmarshal(raw, &m) != nil {
+			continue
+		}
+		if m.Method != "" {
+			if c.said == nil {
+				continue
+			}
+			select {
+			case c.said <- m.message:
+				continue
+			default:
+				return
+			}
+		}
+		id, err := strconv.Atoi(string(m.ID))
+		if err != nil {
 			continue
 		}
 		c.mu.Lock()
-		to := c.wait[*m.ID]
-		delete(c.wait, *m.ID)
+		to := c.wait[id]
+		delete(c.wait, id)
 		c.mu.Unlock()
 		if to != nil {
 			to <- m.answer

@@ -3,6 +3,7 @@ package codexserver
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 type fake struct {
 	socket     string
 	fail, mute []string
+	asks       []map[string]any // said to a client that joins a thread
 
 	mu   sync.Mutex
 	said []string // "method thread turn"
@@ -57,9 +59,13 @@ func (f *fake) talk(w http.ResponseWriter, r *http.Request) {
 			ID     *int
 			Method string
 			Params struct{ ThreadID, TurnID *string }
+			Result json.RawMessage
 		}
 		_ = json.Unmarshal(raw, &m)
 		said := m.Method
+		if m.Result != nil {
+			said = fmt.Sprintf("%d %s", *m.ID, m.Result)
+		}
 		if m.Params.ThreadID != nil {
 			said += " " + *m.Params.ThreadID
 		}
@@ -71,6 +77,8 @@ func (f *fake) talk(w http.ResponseWriter, r *http.Request) {
 		f.mu.Unlock()
 		_ = ws.WriteJSON(map[string]any{"method": "thread/status/changed", "params": map[string]any{}})
 		switch {
+		case m.Result != nil:
+			_ = ws.WriteJSON(map[string]any{"method": "serverRequest/resolved", "params": map[string]any{"threadId": "t1", "requestId": *m.ID}})
 		case m.ID == nil || slices.Contains(f.mute, m.Method):
 		case slices.Contains(f.fail, m.Method):
 			_ = ws.WriteJSON(map[string]any{"id": *m.ID, "error": map[string]any{"code": -32600, "message": "no\x1b[31m"}})
@@ -78,6 +86,11 @@ func (f *fake) talk(w http.ResponseWriter, r *http.Request) {
 			_ = ws.WriteJSON(map[string]any{"id": *m.ID, "result": map[string]any{"data": []string{"t1", "t2"}}})
 		default:
 			_ = ws.WriteJSON(map[string]any{"id": *m.ID, "result": map[string]any{}})
+		}
+		if m.Method == "thread/resume" {
+			for _, ask := range f.asks {
+				_ = ws.WriteJSON(ask)
+			}
 		}
 	}
 }
