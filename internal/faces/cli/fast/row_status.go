@@ -25,7 +25,8 @@ agent says on the bus; "-" means that it is not known. UNREAD counts the mail th
 woken, each with the command to paste. Pauses, buses that could not be read, and halts that were lifted since you last
 looked at a terminal have lines of their own.
 
-Without a verb, tutti shows the same if there is a bus.
+Without a verb, tutti shows the same if there is a bus, or starts top at a terminal if "start" in the table [screen] of the
+settings is "top".
 
 --short prints only how many messages are unread and how many things wait for you: "2✉ 1❗", in ASCII "2m 1!", and
 nothing when nothing waits. It does not look itself. It reads the counts that tutti up, or your last tutti status
