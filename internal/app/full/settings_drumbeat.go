@@ -109,7 +109,7 @@ func Effective(a *app.App) ([]config.Setting, error) {
 		return nil, err
 	}
 	var all []config.Setting
-	for _, table := range []func() ([]config.Setting, error){f.BusSettings, f.WakeSettings, func() ([]config.Setting, error) { return drumbeatValues(f) }, f.CommsSettings, f.ScreenSettings} {
+	for _, table := range []func() ([]config.Setting, error){f.BusSettings, f.WakeSettings, func() ([]config.Setting, error) { return notifyValues(f) }, func() ([]config.Setting, error) { return drumbeatValues(f) }, f.CommsSettings, f.ScreenSettings} {
 		some, err := table()
 		if all = append(all, some...); err != nil {
 			return all, err

@@ -2,8 +2,8 @@
 //
 // It looks after one bus for one user. There is one for each: a second one says who runs, and does nothing. What it does is cut
 // into parts, each for itself: one that fails is started again after a while, and the others go on. There are: mail for those who are
-// not there, messages to other machines, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, agents that have stopped, and
-// escalations that were not decided in time. If the user wants it, there is also the web page. To add one, add a [Part] to the list.
+// not there, messages to other machines, agents in tmux who are, and do not say so themselves, registries of such agents, jobs that run out of time, agents that have stopped,
+// escalations that were not decided in time, and notices of what agents need. If the user wants it, there is also the web page. To add one, add a [Part] to the list.
 //
 // One line is printed for each thing that happens, with its time. While the halt switch is on it stays and is silent, which it
 // says once; what came meanwhile causes nothing afterwards. No agent goes on by anything that happens here: parts that
@@ -18,6 +18,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/signal"
 	"slices"
 	"sync"
@@ -42,7 +43,7 @@ type Part struct {
 }
 
 // parts are all of them, in the order of the first lines.
-var parts = []Part{{"mail", carryMail}, {"remote", away}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"waits", waits}}
+var parts = []Part{{"mail", carryMail}, {"remote", away}, {"keepalive", keepalive}, {"sessions", sessions}, {"jobs", jobs}, {"drumbeat", drum}, {"escalations", escalations}, {"notices", notices}}
 
 // A Site is what a part works on. It belongs to that part.
 type Site struct {
@@ -54,6 +55,9 @@ type Site struct {
 	Open   func(path string) (registry.Registry, error)           // a registry of agents in tmux; nil: there are none
 	Page   func(ctx context.Context, say func(line string)) error // serves the web page
 
+	Terminal io.Writer // where a bell rings; nil: there is none
+
+	ended chan string // sessions that ended unexpectedly
 	part  string
 	says  *teller
 	ready *sync.Once
@@ -97,7 +101,7 @@ func serve(ctx context.Context, s full.Service, parts []Part) error {
 	outer := ctx
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
-	u := &up{Service: s, says: &teller{json: s.JSON, quiet: s.Quiet, out: s.Out, err: s.Err}, parts: parts}
+	u := &up{Service: s, says: &teller{json: s.JSON, quiet: s.Quiet, out: s.Out, err: s.Err}, parts: parts, ended: make(chan string, maxEnded)}
 	if err := u.open(); err != nil {
 		return err
 	}
@@ -122,12 +126,16 @@ func serve(ctx context.Context, s full.Service, parts []Part) error {
 	return context.Cause(outer)
 }
 
+// maxEnded bounds the unexpected ends that wait for the part that notices them.
+const maxEnded = 64
+
 // An up is one run.
 type up struct {
 	full.Service
 	says   *teller
 	parts  []Part
 	ready  []*sync.Once
+	ended  chan string
 	world  *app.World // nil while the bus is gone, as is what follows
 	office *mail.Service
 }
@@ -186,7 +194,7 @@ func (u *up) look(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	var works sync.WaitGroup
 	for i, p := range u.parts {
-		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, Up: u.Up, Open: u.Open, Page: u.Page, part: p.Name, says: u.says, ready: u.ready[i]}
+		site := &Site{World: u.world, Office: u.office, Facts: u.App.Facts(), Quiet: u.Quiet, Up: u.Up, Open: u.Open, Page: u.Page, Terminal: full.TerminalOf(u.Out, u.Columns), ended: u.ended, part: p.Name, says: u.says, ready: u.ready[i]}
 		works.Go(func() { u.keep(inner, p, site, place) })
 	}
 	err := astray(ctx, place, sub)

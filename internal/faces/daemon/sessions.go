@@ -143,6 +143,12 @@ func (r *keptRegistry) difference(d *monitor.Difference) {
 	case d.Class == "begin", d.Does == monitor.LooksAgain:
 		return
 	case d.Done:
+		if d.Class == "A" {
+			select {
+			case r.ended <- d.Session:
+			default:
+			}
+		}
 		text += "; " + d.Does
 	}
 	r.Tell(Event{Kind: "session", Text: text, Registry: r.path, Session: d.Session, Class: d.Class, Done: &d.Done})

@@ -5,7 +5,7 @@ import "tutti/internal/faces/cli/kit"
 // StatusRow is the verb status; the hot program does only --short of it.
 var StatusRow = kit.Verb{
 	Name: "status", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Asks, Opts: kit.WithFlags(runStatusShort), Bus: true,
-	Short:  "show what your agents do and what waits for you",
+	Short: "show what your agents do and what waits for you",
 	Flags: []kit.Flag{
 		{Name: "scope", Kind: kit.Text, Value: "scope", Under: kit.H2A, Help: "only sessions of this scope"},
 		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Offer: kit.Agents, Help: "count the mail of this agent; under h2a: only sessions of this agent"},
