@@ -138,7 +138,7 @@ func dial(ctx context.Context, socket string, said chan message) (*client, error
 	return c, nil
 }
 
-// read hands out answers and messages until the connection ends. It ends the connection when nobody takes the messages.
+// read hands out answers and messages until the connection ends. It ends the connection when its messages are not taken.
 func (c *client) read() {
 	defer close(c.over)
 	for {

@@ -37,7 +37,7 @@ var opencode = Driver{
 			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second},
 			{Name: "PreToolUse", Moment: Use, Timeout: 10 * time.Second, Edits: []string{"edit", "write", "multiedit"}},
 			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second},
-			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second},
+			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second, Beside: true},
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Wakes: true},
 			{Name: "SessionEnd", Moment: End, Timeout: 10 * time.Second},
 		},

@@ -55,8 +55,9 @@ function switched() {
   return false
 }
 
-// call starts a hook with its input. The result is undefined where the hook cannot answer.
-function call(event, input, wait, started) {
+// call starts a hook with its input. The result is undefined where the hook cannot answer. A hook may take as long as it likes if it waits
+// for mail (wait), or if the caller ends it (lasting).
+function call(event, input, { wait, lasting, started } = {}) {
   return new Promise((resolve) => {
     if (!installed()) return resolve(undefined)
     let child, out = "", err = ""
@@ -66,7 +67,7 @@ function call(event, input, wait, started) {
       return resolve(undefined)
     }
     started?.(child)
-    const late = wait ? undefined : setTimeout(() => child.kill("SIGKILL"), ANSWER_WITHIN)
+    const late = wait || lasting ? undefined : setTimeout(() => child.kill("SIGKILL"), ANSWER_WITHIN)
     const ended = (code) => {
       clearTimeout(late)
       resolve(code === undefined ? undefined : { code, out, err })
@@ -80,8 +81,8 @@ function call(event, input, wait, started) {
   })
 }
 
-async function ask(event, input) {
-  const r = await call(event, input)
+async function ask(event, input, how) {
+  const r = await call(event, input, how)
   if (!r || r.code !== 0 || !r.out.trim()) return {}
   try {
     return JSON.parse(r.out) ?? {}
@@ -98,6 +99,20 @@ const denied = (a) =>
   : a.hookSpecificOutput?.permissionDecision === "deny" ? a.hookSpecificOutput.permissionDecisionReason
   : a.hookSpecificOutput?.decision?.behavior === "deny" ? a.hookSpecificOutput.decision.message
   : undefined
+const allowed = (a) => {
+  const d = a.hookSpecificOutput?.decision
+  if (d?.behavior !== "allow") return undefined
+  return d.updatedPermissions?.length ? "always" : "once"
+}
+
+// What a dialog asks, in the form in which Claude Code tells it to its hooks.
+function question({ permission, patterns = [], metadata = {}, always = [] }) {
+  let tool_input = { ...metadata, patterns }
+  if (JSON.stringify(tool_input).length > MAX_ANSWER) tool_input = { patterns: patterns.slice(0, 10) }
+  const rules = always.slice(0, 10).map((ruleContent) => ({ toolName: permission, ruleContent }))
+  const add = { type: "addRules", behavior: "allow", destination: "session", rules }
+  return { tool_name: permission, tool_input, permission_suggestions: rules.length ? [add] : [] }
+}
 
 export const Tutti = async ({ client, directory }) => {
   if (!installed()) return {}
@@ -107,7 +122,7 @@ export const Tutti = async ({ client, directory }) => {
   const busy = new Set()
   const broken = new Set() // sessions whose turn was aborted
   const again = new Set() // sessions in which a hook asked for this turn
-  const asked = new Map() // open permission: its session
+  const asked = new Map() // open permission: its session, and the hook that waits beside its dialog
   const notes = new Map() // call of a tool: what its result is to say as well
   let last // the session that was idle last
   let waiting // the hook that waits for mail
@@ -139,8 +154,9 @@ export const Tutti = async ({ client, directory }) => {
 
   const toast = (message) => quiet(() => client.tui.showToast({ body: { title: "tutti", message, variant: "warning" } }))
   const abort = (id) => quiet(() => client.session.abort({ path: { id } }))
-  const reject = (id, session) => quiet(() =>
-    client.postSessionIdPermissionsPermissionId({ path: { id: session, permissionID: id }, body: { response: "reject" } }))
+  const reply = (id, session, response) => quiet(() =>
+    client.postSessionIdPermissionsPermissionId({ path: { id: session, permissionID: id }, body: { response } }))
+  const rejectAll = () => { for (const [id, { session }] of asked) reply(id, session, "reject") }
 
   // stop ends the turn, that of the subagent and that of the agent that waits for it.
   function stop(id, root) {
@@ -148,8 +164,8 @@ export const Tutti = async ({ client, directory }) => {
   }
 
   // refused asks the program, whose answer counts; the switch counts where the program is there and does not answer.
-  async function refused(event, input) {
-    const answer = await ask(event, input)
+  async function refused(event, input, how) {
+    const answer = await ask(event, input, how)
     const why = denied(answer)
     if (why) return { why, answer }
     return { why: switched() && installed() ? UNREADABLE : undefined, answer }
@@ -171,7 +187,7 @@ export const Tutti = async ({ client, directory }) => {
   async function wait(id) {
     leave()
     let mine
-    const r = await call("Stop", { session_id: id, cwd: directory }, true, (child) => { mine = waiting = child })
+    const r = await call("Stop", { session_id: id, cwd: directory }, { wait: true, started: (child) => { mine = waiting = child } })
     if (!mine || waiting !== mine) return
     waiting = undefined
     const text = r?.code === 2 ? r.err.trim() : ""
@@ -194,7 +210,7 @@ export const Tutti = async ({ client, directory }) => {
 
   async function halt() {
     for (const id of busy) abort(id)
-    for (const [id, session] of asked) reject(id, session)
+    rejectAll()
     const { why } = await refused("PreToolUse", { session_id: last ?? [...busy][0] ?? "", cwd: directory, tool_name: "" })
     if (why) await toast(why)
   }
@@ -205,7 +221,7 @@ export const Tutti = async ({ client, directory }) => {
     if (now && !halted) halt()
     else if (now && ++pulse % 4 === 0) {
       for (const id of busy) abort(id)
-      for (const [id, session] of asked) reject(id, session)
+      rejectAll()
     } else if (!now && halted && last && !busy.has(last) && !waiting) wait(last)
     halted = now
   }), LOOK_EVERY)
@@ -228,12 +244,22 @@ export const Tutti = async ({ client, directory }) => {
       return idle(sessionID)
     },
     "session.error": ({ sessionID, error }) => { if (sessionID && error?.name === "MessageAbortedError") broken.add(sessionID) },
-    "permission.asked": async ({ id, sessionID, permission }) => {
-      asked.set(id, sessionID)
-      const { why } = await refused("PermissionRequest", { ...await who(sessionID), tool_name: permission })
-      if (why) reject(id, sessionID)
+    // The hook waits beside the dialog, whose first answer counts. It is ended when the dialog was answered.
+    "permission.asked": async (p) => {
+      const open = { session: p.sessionID, child: undefined }
+      asked.set(p.id, open)
+      const input = { ...await who(p.sessionID), ...question(p) }
+      if (asked.get(p.id) !== open) return
+      const { why, answer } = await refused("PermissionRequest", input, { lasting: !once, started: (child) => { open.child = child } })
+      const response = why ? "reject" : allowed(answer)
+      if (response && asked.get(p.id) === open) reply(p.id, p.sessionID, response)
     },
-    "permission.replied": ({ requestID, permissionID }) => asked.delete(requestID ?? permissionID),
+    "permission.replied": ({ requestID, permissionID }) => {
+      const id = requestID ?? permissionID
+      const open = asked.get(id)
+      asked.delete(id)
+      open?.child?.kill("SIGTERM")
+    },
   }
 
   return {
@@ -296,6 +322,7 @@ export const Tutti = async ({ client, directory }) => {
     dispose: async () => {
       clearInterval(look)
       leave()
+      for (const { child } of asked.values()) child?.kill("SIGTERM")
       await Promise.all([...begun].map((id) => ask("SessionEnd", { session_id: id, cwd: directory, reason: "exit" })))
     },
   }

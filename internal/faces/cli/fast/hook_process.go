@@ -30,15 +30,18 @@ func agentProcess() (proc.ID, bool) {
 const dialogWithin = 10 * time.Second
 
 // hookDialog tells whether the dialog is open for which the hook was started, by what the agent CLI says of itself; nil where the CLI shows
-// none beside a hook, or no user sits at it.
+// none beside a hook, or no user sits at it. Our plugin ends its hook when the dialog was answered, so there it is open while the CLI runs.
 func hookDialog(c *kit.Call, d *driver.Driver, e driver.Event) func() bool {
 	home, err := c.App.Home()
-	if !e.Beside || err != nil || d.Life.Sheet == nil || d.Wake.Alone != nil && d.Wake.Alone(os.Getenv) {
+	if !e.Beside || err != nil || d.Life.Sheet == nil && !d.Hooks.Module || d.Wake.Alone != nil && d.Wake.Alone(os.Getenv) {
 		return nil
 	}
 	id, ok := agentProcess()
 	if !ok {
 		return nil
+	}
+	if d.Hooks.Module {
+		return id.Alive
 	}
 	path := d.Life.Sheet(driver.Site{Home: home, Env: os.Getenv}, id.PID)
 	begun, seen := time.Now(), false
