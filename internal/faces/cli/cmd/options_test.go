@@ -6,28 +6,23 @@ import (
 	"go/token"
 	"path/filepath"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 	"testing"
 
 	"tutti/internal/faces/cli/kit"
 )
 
-// reads is what the sources of verbs read: fields of option structs by the name of the struct, and flags by their names as strings.
+// reads is what the sources of verbs read: fields of option structs by the name of the struct.
 type reads struct {
 	fields map[string]map[string]bool
 	whole  map[string]bool // structs that are copied
-	flags  map[string]bool
-	listed map[string]bool // texts in lists, which may be flags that are read one after the other
 }
-
-// readers are the methods of a call that take the name of a flag.
-var readers = map[string]bool{"On": true, "Value": true, "Text": true, "IsSet": true, "Missing": true, "Count": true, "Duration": true, "Age": true, "FlagIf": true, "Requires": true, "SetText": true}
 
 // readsIn finds the reads in the Go files that match, tests left out.
 func readsIn(t *testing.T, pattern string) *reads {
 	t.Helper()
-	r := &reads{map[string]map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	r := &reads{map[string]map[string]bool{}, map[string]bool{}}
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s: no files, %v", pattern, err)
@@ -123,22 +118,6 @@ func (r *reads) function(fn *ast.FuncDecl, holders map[string]string) {
 					note(held, n.Sel.Name)
 				}
 			}
-		case *ast.CallExpr:
-			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && readers[sel.Sel.Name] && typeName(sel.X) != "strings" {
-				for _, arg := range n.Args {
-					if lit, ok := arg.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-						name, _ := strconv.Unquote(lit.Value)
-						r.flags[name] = true
-					}
-				}
-			}
-		case *ast.CompositeLit:
-			for _, e := range n.Elts {
-				if lit, ok := e.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-					name, _ := strconv.Unquote(lit.Value)
-					r.listed[name] = true
-				}
-			}
 		}
 		return true
 	})
@@ -158,31 +137,20 @@ func (r *reads) has(kind reflect.Type, f reflect.StructField) bool {
 }
 
 // TestFlagsAreRead: each flag of a verb is a field of the struct that it takes, each field is a flag of the verb, and each field is read.
-// Where a verb still reads flags by name, each flag that it declares is read in its package, or where several packages share the reading.
 func TestFlagsAreRead(t *testing.T) {
 	t.Parallel()
-	shared := readsIn(t, "../fast/*.go")
-	packages := map[string]*reads{"fast": shared, "kit": readsIn(t, "../kit/*.go")}
+	packages := map[string]*reads{"fast": readsIn(t, "../fast/*.go"), "docs": readsIn(t, "../docs/*.go"), "kit": readsIn(t, "../kit/*.go")}
 	for _, name := range []string{"agree", "bus", "comms", "govern", "remote", "session", "setup", "status", "stop"} {
 		packages[name] = readsIn(t, name+"/*.go")
 	}
-	global, declared := map[string]bool{}, map[string]bool{}
+	global := map[string]bool{}
 	for i := range kit.Globals {
-		global[kit.Globals[i].Name], declared[kit.Globals[i].Name] = true, true
+		global[kit.Globals[i].Name] = true
 	}
 	for _, v := range verbs {
-		for i := range v.Flags {
-			declared[v.Flags[i].Name] = true
-		}
 		if v.Opts == nil {
-			for i := range v.Flags {
-				byName := false
-				for _, r := range packages {
-					byName = byName || r.flags[v.Flags[i].Name] || r.listed[v.Flags[i].Name]
-				}
-				if !byName {
-					t.Errorf("%s --%s: is declared and not read", v.Name, v.Flags[i].Name)
-				}
+			if n := slices.IndexFunc(v.Flags, func(f kit.Flag) bool { return !global[f.Name] }); n >= 0 {
+				t.Errorf("%s --%s: the verb takes no struct for it", v.Name, v.Flags[n].Name)
 			}
 			continue
 		}
@@ -206,16 +174,19 @@ func TestFlagsAreRead(t *testing.T) {
 		kind := v.Opts.Type()
 		r := packages[filepath.Base(kind.PkgPath())]
 		for _, f := range reflect.VisibleFields(kind) {
-			if r != nil && !f.Anonymous && !r.has(kind, f) && !shared.flags[kit.FlagOf(f.Name)] {
+			if r != nil && !f.Anonymous && !r.has(kind, f) && !readElsewhere(packages, kind, f) {
 				t.Errorf("%s: the field %s of %s is not read", v.Name, f.Name, kind)
 			}
 		}
 	}
-	for name, r := range packages {
-		for flag := range r.flags {
-			if !declared[flag] {
-				t.Errorf("package %s reads --%s, which no verb declares", name, flag)
-			}
+}
+
+// readElsewhere tells whether another package reads a field: that of a struct which the hot program and the full one share.
+func readElsewhere(packages map[string]*reads, kind reflect.Type, f reflect.StructField) bool {
+	for _, r := range packages {
+		if r.has(kind, f) {
+			return true
 		}
 	}
+	return false
 }

@@ -13,7 +13,7 @@ func TestOtherWords(t *testing.T) {
 	t.Parallel()
 	words := verbs.Words(kit.Tutti, "")
 	for _, word := range strings.Fields(`stop kill freeze abort panic quit start continue go restart list ls agents
-		peers who ps read mail check messages msg message tell write post join login setup respond follow tail listen logs
+		peers who ps read mail check messages msg message tell write post join login respond follow tail listen logs
 		history conversation threads mcp serve server tools me id`) {
 		others := kit.OtherWords(word)
 		if len(others) == 0 || slices.Contains(words, word) {

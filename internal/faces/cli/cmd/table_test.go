@@ -162,19 +162,6 @@ func TestTableParts(t *testing.T) {
 	}
 }
 
-// Every flag that code asks for must be in the table: a misspelt one would read as "not given".
-func TestUnknownFlagIsNotGiven(t *testing.T) {
-	t.Parallel()
-	in, err := kit.Parse(verbs, kit.Tutti, "", []string{"doctor", "--prune"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &kit.Call{Input: in}
-	if !c.On("prune") || c.On("apply") || c.On("no such flag") || c.Text("root") != "" {
-		t.Errorf("doctor --prune: got prune %v, apply %v, unknown %v", c.On("prune"), c.On("apply"), c.On("no such flag"))
-	}
-}
-
 // --as and --instance are one flag, whichever of them help shows. Only inbox put has both: who writes, and into whose mailbox.
 func TestActorFlag(t *testing.T) {
 	t.Parallel()

@@ -9,10 +9,13 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+// HelpOptions are the flags of help.
+type HelpOptions struct{ All bool }
+
 // RunHelp is the verb help.
-func RunHelp(_ context.Context, c *kit.Call) error {
+func RunHelp(_ context.Context, c *kit.Call, opt *HelpOptions) error {
 	switch {
-	case len(c.Args) == 0 && c.On("all"):
+	case len(c.Args) == 0 && opt.All:
 		everyVerb(c)
 		return nil
 	case len(c.Args) == 0:

@@ -12,20 +12,24 @@ import (
 	"tutti/internal/halt"
 )
 
+type recvOptions struct {
+	NoVerify, NoDedup, NoLedger, Strict bool
+	ProtocolVersion, Claim              string
+}
+
 // runCommsRecv judges one message. Its exit status is the decision, and no fault of this machine has one of those numbers.
-func runCommsRecv(ctx context.Context, c *kit.Call) error {
+func runCommsRecv(ctx context.Context, c *kit.Call, opt *recvOptions) error {
 	o, set, err := c.CommsService()
 	if err != nil {
 		return kit.InternalFault(err)
 	}
-	version := c.Text("protocol-version")
-	if c.IsSet("protocol-version") && version == "" {
+	if c.IsSet(&opt.ProtocolVersion) && opt.ProtocolVersion == "" {
 		return kit.Usagef("--protocol-version: it is empty")
 	}
 	path := kit.Absolute(c.App.WorkDir(), c.Arg(0))
 	j, err := o.Receive(ctx, path, exchange.ReceiveOptions{
-		NoVerify: c.On("no-verify"), NoDedup: c.On("no-dedup"), NoLedger: c.On("no-ledger"), Strict: c.On("strict"),
-		Version: version, SkewMax: set.Skew, Claim: c.Text("claim"),
+		NoVerify: opt.NoVerify, NoDedup: opt.NoDedup, NoLedger: opt.NoLedger, Strict: opt.Strict,
+		Version: opt.ProtocolVersion, SkewMax: set.Skew, Claim: opt.Claim,
 	})
 	var halted *halt.Error
 	if errors.As(err, &halted) || err != nil && !errors.Is(err, exchange.ErrLedger) {

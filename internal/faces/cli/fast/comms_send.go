@@ -12,24 +12,37 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+// deliveryOptions are the flags of every verb that sends a message to a project.
+type deliveryOptions struct {
+	From, Artifact                                string
+	Retries                                       int
+	Restamp, KeepTimestamp, LocalFallback, DryRun bool
+}
+
+type commsSendOptions struct {
+	deliveryOptions
+	Key, Resend                                string
+	NoSign, NoEnvelope, QueueOnHalt, ResendAll bool
+}
+
 // runCommsSend delivers a draft, or what an earlier try has kept.
-func runCommsSend(ctx context.Context, c *kit.Call) error {
-	retries, err := Retries(c)
+func runCommsSend(ctx context.Context, c *kit.Call, opt *commsSendOptions) error {
+	retries, err := Retries(c, &opt.Retries)
 	if err != nil {
 		return err
 	}
-	switch again := c.Text("resend"); {
-	case again != "" || c.On("resend-all"):
-		if len(c.Args) > 0 || again != "" && c.On("resend-all") {
+	switch {
+	case opt.Resend != "" || opt.ResendAll:
+		if len(c.Args) > 0 || opt.Resend != "" && opt.ResendAll {
 			return kit.Usagef("send: --resend and --resend-all stand alone: what is sent and where is in the bundle")
 		}
-		return resendKept(ctx, c, again, retries)
+		return resendKept(ctx, c, opt.Resend, retries)
 	case len(c.Args) < 2:
 		return kit.UsageHint("usage: "+c.Usage(), "send: missing %s", c.Verb.Argument(len(c.Args)))
-	case c.On("restamp") && c.On("keep-timestamp"):
+	case opt.Restamp && opt.KeepTimestamp:
 		return kit.Usagef("send: either --restamp or --keep-timestamp")
 	}
-	l, o, err := commsLetter(c, retries)
+	l, o, err := commsLetter(c, opt, retries)
 	if err != nil {
 		return kit.GeneralFault(err)
 	}
@@ -42,8 +55,8 @@ func runCommsSend(ctx context.Context, c *kit.Call) error {
 }
 
 // Retries is how often a delivery to another machine is tried again.
-func Retries(c *kit.Call) (int, error) {
-	n := c.Count("retries", exchange.DefaultRetries)
+func Retries(c *kit.Call, flag *int) (int, error) {
+	n := kit.Or(c, flag, exchange.DefaultRetries)
 	if n > exchange.MaxRetries {
 		return 0, kit.UsageHint("0 to 20", "--retries: %d is too many", n)
 	}
@@ -51,21 +64,21 @@ func Retries(c *kit.Call) (int, error) {
 }
 
 // commsLetter is what the command line says about a send.
-func commsLetter(c *kit.Call, retries int) (exchange.Draft, *exchange.Service, error) {
+func commsLetter(c *kit.Call, opt *commsSendOptions, retries int) (exchange.Draft, *exchange.Service, error) {
 	o, set, err := c.CommsService()
 	if err != nil {
 		return exchange.Draft{}, nil, err
 	}
 	dir := c.App.WorkDir()
-	sender, project, err := senderOf(c, o, set)
+	sender, project, err := senderOf(c, o, set, opt.From)
 	if err != nil {
 		return exchange.Draft{}, nil, err
 	}
 	l := exchange.Draft{
 		Destination: c.Arg(0), Path: c.Arg(1), Sender: sender, Project: project, Dir: dir,
-		Key: c.Text("key"), NoSign: c.On("no-sign"), Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"),
-		NoEnvelope: c.On("no-envelope"), Fallback: c.On("local-fallback"), QueueOnHalt: c.On("queue-on-halt"),
-		Strict: c.Under == kit.Tutti, DryRun: c.On("dry-run"), Retries: retries, Artifact: artifactOf(c),
+		Key: opt.Key, NoSign: opt.NoSign, Restamp: opt.Restamp, KeepTimestamp: opt.KeepTimestamp,
+		NoEnvelope: opt.NoEnvelope, Fallback: opt.LocalFallback, QueueOnHalt: opt.QueueOnHalt,
+		Strict: c.Under == kit.Tutti, DryRun: opt.DryRun, Retries: retries, Artifact: artifactOf(c, opt.Artifact),
 	}
 	if l.Path == "-" {
 		l.Path = ""
@@ -78,8 +91,8 @@ func commsLetter(c *kit.Call, retries int) (exchange.Draft, *exchange.Service, e
 }
 
 // artifactOf is the path of the file that goes along, "" when none does.
-func artifactOf(c *kit.Call) string {
-	if path := c.FlagIf("artifact"); path != "" {
+func artifactOf(c *kit.Call, path string) string {
+	if path != "" {
 		return kit.Absolute(c.App.WorkDir(), path)
 	}
 	return ""
@@ -204,19 +217,25 @@ func resent(c *kit.Call, done *kit.List, id string, s *exchange.Sent, err error)
 	showSent(c, s)
 }
 
+// RetryOptions are the flags of comms retry.
+type RetryOptions struct {
+	Retries   int
+	All, Drop bool
+}
+
 // RunCommsRetry lists what was not delivered, or sends it again.
-func RunCommsRetry(ctx context.Context, c *kit.Call) error {
-	retries, err := Retries(c)
+func RunCommsRetry(ctx context.Context, c *kit.Call, opt *RetryOptions) error {
+	retries, err := Retries(c, &opt.Retries)
 	switch {
 	case err != nil:
 		return err
-	case c.On("all") && (c.Arg(0) != "" || c.On("drop")):
+	case opt.All && (c.Arg(0) != "" || opt.Drop):
 		return kit.Usagef("retry: either a bundle or --all, and --drop with a bundle")
-	case c.On("drop") && c.Arg(0) == "":
+	case opt.Drop && c.Arg(0) == "":
 		return kit.UsageHint("tutti comms retry lists what is kept", "retry: --drop gives up one message: name it")
-	case c.On("drop"):
+	case opt.Drop:
 		return giveUp(ctx, c)
-	case c.On("all") || c.Arg(0) != "":
+	case opt.All || c.Arg(0) != "":
 		return resendKept(ctx, c, c.Arg(0), retries)
 	}
 	o, _, err := c.CommsService()

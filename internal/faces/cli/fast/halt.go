@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 
@@ -27,22 +26,33 @@ const (
 // before it is asked.
 const watcherTime = 2 * time.Second
 
+// HaltOptions are the flags of halt.
+type HaltOptions struct {
+	Tailnet, Kill, Tools, Yes, Drill, NoStopWatcher bool
+}
+
+// ResumeOptions are the flags of resume.
+type ResumeOptions struct {
+	Tailnet, Wake, Restart, NoStartWatcher bool
+	Session                                string
+}
+
 // runHalt sets the switch before anything else. A later failure is reported, and the halt stays. What a halt reached,
 // and other machines, are for the program that takes the place of this one.
-func runHalt(ctx context.Context, c *kit.Call) error {
-	if Drills(c) {
+func runHalt(ctx context.Context, c *kit.Call, opt *HaltOptions) error {
+	if Drills(c, opt) {
 		return handOn(c, nil)
 	}
-	state, d, failed := HaltHere(ctx, c)
+	state, d, failed := HaltHere(ctx, c, opt)
 	switch {
-	case failed != nil && c.On("tailnet"):
+	case failed != nil && opt.Tailnet:
 		_ = handOn(c, nil) // the other program tries again
 		return failed
 	case failed != nil:
 		return failed
 	case c.Under == kit.Tutti:
-		return halfHalted(c, handOn(c, &d), state, d.Watcher)
-	case c.On("tailnet"):
+		return halfHalted(c, opt, handOn(c, &d), state, d.Watcher)
+	case opt.Tailnet:
 		failed = alone(c.Verb.Name, handOn(c, &d))
 	}
 	if c.JSON {
@@ -52,20 +62,20 @@ func runHalt(ctx context.Context, c *kit.Call) error {
 }
 
 // HaltHere halts this machine, unless the program that this one replaces has done so.
-func HaltHere(ctx context.Context, c *kit.Call) (state halt.State, d done, err error) {
+func HaltHere(ctx context.Context, c *kit.Call, opt *HaltOptions) (state halt.State, d done, err error) {
 	d, before := doneBefore(c)
 	if before {
 		state = halt.Read()
 	}
 	if !state.Halted {
-		state, err = haltHere(ctx, c, HaltReason(c), &d)
+		state, err = haltHere(ctx, c, opt, HaltReason(c), &d)
 	}
 	return state, d, err
 }
 
 // Drills tells whether a drill is asked for and no halt. With anything else beside --drill it is a halt: that is the safe reading.
-func Drills(c *kit.Call) bool {
-	return c.On("drill") && len(c.Args) == 0 && !slices.ContainsFunc([]string{"tailnet", "kill", "tools", "yes", "no-stop-watcher"}, c.On)
+func Drills(c *kit.Call, opt *HaltOptions) bool {
+	return len(c.Args) == 0 && *opt == HaltOptions{Drill: true}
 }
 
 // HaltReason is the reason on the command line, "" for none.
@@ -84,14 +94,14 @@ func haltedBefore(was, now halt.State) string {
 }
 
 // haltHere halts this machine, and says so.
-func haltHere(ctx context.Context, c *kit.Call, reason string, d *done) (halt.State, error) {
+func haltHere(ctx context.Context, c *kit.Call, opt *HaltOptions, reason string, d *done) (halt.State, error) {
 	was := halt.Read()
 	state, warnings, err := halt.Raise(reason)
 	if was.Halted && err == nil && c.Under == kit.Tutti && !c.JSON {
 		c.Remark("%s", haltedBefore(was, state))
 	}
 	var watcherErr error
-	d.Watcher, watcherErr = watcher(ctx, c, "stop", "stopped", watchPath, watchService)
+	d.Watcher, watcherErr = watcher(ctx, c, opt.NoStopWatcher, "stop", "stopped", watchPath, watchService)
 	for _, w := range warnings {
 		c.Warn("%s", kit.Clean(w.Error()))
 	}
@@ -131,23 +141,23 @@ func halted(c *kit.Call, watcher string, watcherErr error) {
 }
 
 // runResume clears the switch. Other machines, and what waits between projects, are for the program that takes the place of this one.
-func runResume(ctx context.Context, c *kit.Call) error {
+func runResume(ctx context.Context, c *kit.Call, opt *ResumeOptions) error {
 	who, err := c.ForUser("lift a halt")
 	if err != nil {
 		return err
 	}
-	if c.Value("session") != "" && !running(ctx, c) {
+	if opt.Session != "" && !running(ctx, c, opt.Session) {
 		_ = handOn(c, nil) // the other program knows sessions; without it, what is known here has to do
 	}
-	d, failed := ResumeHere(ctx, c, who)
+	d, failed := ResumeHere(ctx, c, opt, who)
 	switch {
-	case failed != nil && !c.On("tailnet"):
+	case failed != nil && !opt.Tailnet:
 		return failed
 	case failed != nil:
 		_ = handOn(c, nil) // the other program tries again
-	case c.On("tailnet"):
+	case opt.Tailnet:
 		failed = alone(c.Verb.Name, handOn(c, &d))
-	case c.On("restart"):
+	case opt.Restart:
 		err := handOn(c, &d)
 		failed = kit.FailIO(kit.InstallHint, nil, "--restart: nothing was started again: %s", kit.Clean(err.Error()))
 	default:
@@ -155,30 +165,30 @@ func runResume(ctx context.Context, c *kit.Call) error {
 			c.Remark("what waits between projects is not shown: %s", kit.Clean(handOn(c, &d).Error()))
 		}
 	}
-	return LetGoOn(ctx, c, &d, failed, &HaltView{})
+	return LetGoOn(ctx, c, opt, &d, failed, &HaltView{})
 }
 
 // ResumeHere clears the switch of this machine, unless the program that this one replaces has done so.
-func ResumeHere(ctx context.Context, c *kit.Call, who *identity.Caller) (d done, err error) {
+func ResumeHere(ctx context.Context, c *kit.Call, opt *ResumeOptions, who *identity.Caller) (d done, err error) {
 	d, before := doneBefore(c)
-	if c.Value("session") != "" && !before {
-		o, _, err := GoesOn(ctx, c, app.Reading)
+	if opt.Session != "" && !before {
+		o, _, err := GoesOn(ctx, c, opt.Session, app.Reading)
 		if err != nil {
 			return d, err // before the halt is lifted
 		}
 		defer o.Close()
 	}
 	if !before || halt.Read().Halted {
-		err = resumeHere(ctx, c, &d, who)
+		err = resumeHere(ctx, c, opt, &d, who)
 	}
 	return d, err
 }
 
 // LetGoOn ends a resume: it says which agents wait for their user, lets those go on that are to, and prints the result for programs. v has
 // what the halt left, and the other machines. failed is what went wrong before.
-func LetGoOn(ctx context.Context, c *kit.Call, d *done, failed error, v *HaltView) error {
-	if c.Under == kit.Tutti && c.Value("session") == "" && !halt.Read().Halted {
-		v.Stopped = release(c, d.Was.Halted)
+func LetGoOn(ctx context.Context, c *kit.Call, opt *ResumeOptions, d *done, failed error, v *HaltView) error {
+	if c.Under == kit.Tutti && opt.Session == "" && !halt.Read().Halted {
+		v.Stopped = release(c, opt.Wake, d.Was.Halted)
 	}
 	if c.JSON {
 		now := halt.Read()
@@ -187,8 +197,8 @@ func LetGoOn(ctx context.Context, c *kit.Call, d *done, failed error, v *HaltVie
 		v.Watcher = d.Watcher
 		c.Result(v)
 	}
-	if c.Value("session") != "" && !halt.Read().Halted {
-		if err := letGoOn(ctx, c); err != nil {
+	if opt.Session != "" && !halt.Read().Halted {
+		if err := letGoOn(ctx, c, opt.Session); err != nil {
 			return err
 		}
 	}
@@ -196,7 +206,7 @@ func LetGoOn(ctx context.Context, c *kit.Call, d *done, failed error, v *HaltVie
 }
 
 // resumeHere clears the switch of this machine, and says so.
-func resumeHere(ctx context.Context, c *kit.Call, d *done, who *identity.Caller) error {
+func resumeHere(ctx context.Context, c *kit.Call, opt *ResumeOptions, d *done, who *identity.Caller) error {
 	var err error
 	d.Watcher = "left alone"
 	if d.Was, err = halt.ClearBy(kit.LiftOf(who)); err != nil {
@@ -206,16 +216,15 @@ func resumeHere(ctx context.Context, c *kit.Call, d *done, who *identity.Caller)
 		kit.Announce(ctx, kit.LiftOf(who))
 	}
 	var watcherErr error
-	d.Watcher, watcherErr = watcher(ctx, c, "start", "started", watchPath)
+	d.Watcher, watcherErr = watcher(ctx, c, opt.NoStartWatcher, "start", "started", watchPath)
 	if !c.JSON {
-		resumed(c, d.Was, d.Watcher, watcherErr)
+		resumed(c, opt, d.Was, d.Watcher, watcherErr)
 	}
 	return nil
 }
 
 // GoesOn finds the agent that --session names.
-func GoesOn(ctx context.Context, c *kit.Call, mode app.Mode) (*kit.Account, address.Instance, error) {
-	name := c.Value("session")
+func GoesOn(ctx context.Context, c *kit.Call, name string, mode app.Mode) (*kit.Account, address.Instance, error) {
 	if err := address.Check(name); err != nil {
 		return nil, "", kit.Usagef("--session: %s", kit.Clean(err.Error()))
 	}
@@ -237,8 +246,8 @@ func GoesOn(ctx context.Context, c *kit.Call, mode app.Mode) (*kit.Account, addr
 }
 
 // running tells whether --session names an agent that is live.
-func running(ctx context.Context, c *kit.Call) bool {
-	d, who, err := GoesOn(ctx, c, app.Reading)
+func running(ctx context.Context, c *kit.Call, name string) bool {
+	d, who, err := GoesOn(ctx, c, name, app.Reading)
 	if err != nil {
 		_, unknown := errors.AsType[*identity.NameError](err)
 		return !unknown // any other error is reported here
@@ -249,8 +258,8 @@ func running(ctx context.Context, c *kit.Call) bool {
 }
 
 // letGoOn records that the user lets one agent continue: it gets its mail again.
-func letGoOn(ctx context.Context, c *kit.Call) error {
-	d, who, err := GoesOn(ctx, c, app.Writing)
+func letGoOn(ctx context.Context, c *kit.Call, name string) error {
+	d, who, err := GoesOn(ctx, c, name, app.Writing)
 	if err != nil {
 		return err
 	}
@@ -262,7 +271,7 @@ func letGoOn(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-func resumed(c *kit.Call, was halt.State, watcher string, watcherErr error) {
+func resumed(c *kit.Call, opt *ResumeOptions, was halt.State, watcher string, watcherErr error) {
 	if !was.Halted {
 		c.Line("✓ Nothing was halted: there is no " + halt.Shown)
 	} else {
@@ -288,8 +297,8 @@ func resumed(c *kit.Call, was halt.State, watcher string, watcherErr error) {
 		}
 		text := "Sending and receiving work again."
 		switch {
-		case c.On("wake"):
-		case c.Value("session") != "":
+		case opt.Wake:
+		case opt.Session != "":
 			text += " No other agent goes on by itself."
 		default:
 			text += " No agent goes on by itself."
@@ -301,12 +310,12 @@ func resumed(c *kit.Call, was halt.State, watcher string, watcherErr error) {
 	c.Prose("- ", 2, "Polling does NOT restart by itself: tell the agent of each session to go on.")
 }
 
-// watcher starts or stops the mail watcher, unless a flag says not to, and says what became of it.
-func watcher(ctx context.Context, c *kit.Call, verb, done string, units ...string) (word string, err error) {
+// watcher starts or stops the mail watcher, unless it is to be left alone, and says what became of it.
+func watcher(ctx context.Context, c *kit.Call, leave bool, verb, done string, units ...string) (word string, err error) {
 	switch {
 	case c.Under == kit.Tutti && !watcherInstalled():
 		return "not installed", nil
-	case c.On("no-" + verb + "-watcher"):
+	case leave:
 		return "left alone", nil
 	}
 	if err = systemctl(ctx, verb, units...); err != nil {

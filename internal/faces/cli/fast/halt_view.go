@@ -94,7 +94,7 @@ func SayHalted(c *kit.Call, v *HaltView) {
 }
 
 // halfHalted is a halt without the program that reports: err says why that could not be started. The switch is set.
-func halfHalted(c *kit.Call, err error, state halt.State, watcher string) error {
+func halfHalted(c *kit.Call, opt *HaltOptions, err error, state halt.State, watcher string) error {
 	v := ViewOfHalt(state, watcher)
 	v.Unavailable = kit.Clean(err.Error())
 	if c.JSON {
@@ -103,17 +103,17 @@ func halfHalted(c *kit.Call, err error, state halt.State, watcher string) error 
 		c.Line(LiftsIt)
 	}
 	switch {
-	case c.On("tailnet"):
+	case opt.Tailnet:
 		return alone(c.Verb.Name, err)
-	case c.On("kill"), c.On("tools"):
-		return kit.FailIO(kit.InstallHint, nil, "%s: nothing was ended: %s", EndFlag(c), kit.Clean(err.Error()))
+	case opt.Kill, opt.Tools:
+		return kit.FailIO(kit.InstallHint, nil, "%s: nothing was ended: %s", opt.EndFlag(), kit.Clean(err.Error()))
 	}
 	return nil
 }
 
 // EndFlag is the flag that asks for something to be ended.
-func EndFlag(c *kit.Call) string {
-	if c.On("kill") {
+func (opt *HaltOptions) EndFlag() string {
+	if opt.Kill {
 		return "--kill"
 	}
 	return "--tools"

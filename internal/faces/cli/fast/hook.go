@@ -30,11 +30,19 @@ type HookSources struct {
 	Waits    func(ctx context.Context, c *kit.Call, w *app.World, me address.Instance) ([]todo.Item, error)
 }
 
-func runHook(ctx context.Context, c *kit.Call) error { return HookWith(ctx, c, nil) }
+// HookOptions are the flags of hook.
+type HookOptions struct {
+	Wait, AllTools        bool
+	Name, Instance, Scope string
+}
+
+func runHook(ctx context.Context, c *kit.Call, opt *HookOptions) error {
+	return HookWith(ctx, c, opt, nil)
+}
 
 // HookWith does what an event of an agent program asks for. It needs no limit of its own: what waits for others gives up by itself,
 // its program ends it where it takes too long, and being ended loses nothing. A timer would cost a tenth of it.
-func HookWith(ctx context.Context, c *kit.Call, more *HookSources) error {
+func HookWith(ctx context.Context, c *kit.Call, opt *HookOptions, more *HookSources) error {
 	signal.Ignore(syscall.SIGPIPE) // a program that has stopped listening is an error to log like others, and no reason to die
 	d, ok := driver.Get(c.Arg(0))
 	if !ok {
@@ -58,14 +66,14 @@ func HookWith(ctx context.Context, c *kit.Call, more *HookSources) error {
 	if err != nil && !halt.Read().Halted {
 		return err
 	}
-	if c.On("wait") {
+	if opt.Wait {
 		return awaitMail(ctx, c, d, e.Name, state, input)
 	}
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.OutFile, Now: time.Now,
-		Process: agentProcess, Build: kit.BuildID(), Denies: c.On("all-tools"), Dialog: hookDialog(c, d, e),
+		Process: agentProcess, Build: kit.BuildID(), Denies: opt.AllTools, Dialog: hookDialog(c, d, e),
 		Open: func(ctx context.Context, p hook.BusChoice) (*hook.Bus, error) {
-			return hookBus(ctx, c, d.Name, p, more)
+			return hookBus(ctx, c, opt, d.Name, p, more)
 		},
 		Projects: hookProjects(c, input, more),
 		Warner:   hookWarner(c, input, more),
@@ -176,8 +184,8 @@ func awaitMail(ctx context.Context, c *kit.Call, d *driver.Driver, event, state 
 }
 
 // hookBus opens the bus for an agent. What the command line or the environment names outranks what is remembered.
-func hookBus(ctx context.Context, c *kit.Call, host string, p hook.BusChoice, more *HookSources) (*hook.Bus, error) {
-	named := address.Instance(c.Text("instance"))
+func hookBus(ctx context.Context, c *kit.Call, opt *HookOptions, host string, p hook.BusChoice, more *HookSources) (*hook.Bus, error) {
+	named := address.Instance(opt.Instance)
 	if named != "" && named.Host() != host {
 		return nil, kit.Usagef("--instance: %.100q is not an agent of %s", named, host)
 	}
@@ -234,7 +242,7 @@ func hookBus(ctx context.Context, c *kit.Call, host string, p hook.BusChoice, mo
 		},
 		Connect: func(ctx context.Context, conversation string) (address.Instance, string, error) {
 			q, err := a.Request(kit.FactsOf(a), app.Agent{
-				Host: host, Name: c.Text("name"), Instance: named, Scope: c.Text("scope"),
+				Host: host, Name: opt.Name, Instance: named, Scope: opt.Scope,
 			})
 			if err != nil {
 				return "", "", err

@@ -19,17 +19,21 @@ func ListHint(c *kit.Call) string {
 	return `"tutti inbox" lists your mail; for that of an agent, add --as AGENT`
 }
 
+type replyOptions struct {
+	Kind, Body, As, ID string
+	Deposit            bool
+}
+
 // runReply answers a message in its thread and acknowledges it.
-func runReply(ctx context.Context, c *kit.Call) error {
+func runReply(ctx context.Context, c *kit.Call, opt *replyOptions) error {
 	if c.Arg(0) == "" {
 		return kit.UsageHint("usage: "+c.Usage(), "reply: missing message id")
 	}
-	var l mail.Draft
-	l.ID, l.Deposit = c.Value("id"), c.On("deposit")
-	if err := say(ctx, c, &l, c.Args[1:]); err != nil {
+	l := mail.Draft{ID: opt.ID, Kind: opt.Kind, Deposit: opt.Deposit}
+	if err := say(ctx, c, &l, opt.Body, c.Args[1:]); err != nil {
 		return unsent(ctx, c, err)
 	}
-	d, err := c.Speaker(ctx, c.Value("as"))
+	d, err := c.Speaker(ctx, opt.As)
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
@@ -67,20 +71,25 @@ func replyHint(ctx context.Context, c *kit.Call, d *kit.Account) string {
 	return ListHint(c)
 }
 
+type ackOptions struct {
+	All bool
+	As  string
+}
+
 // runAck takes messages away.
-func runAck(ctx context.Context, c *kit.Call) error {
-	switch all := c.On("all"); {
-	case all && len(c.Args) > 0:
+func runAck(ctx context.Context, c *kit.Call, opt *ackOptions) error {
+	switch {
+	case opt.All && len(c.Args) > 0:
 		return kit.Usagef("ack: either ids or --all, not both")
-	case !all && len(c.Args) == 0:
+	case !opt.All && len(c.Args) == 0:
 		return kit.UsageHint("to acknowledge everything that was shown: tutti ack --all", "ack: missing message id")
 	}
-	d, err := c.Receiver(ctx, c.Value("as"))
+	d, err := c.Receiver(ctx, opt.As)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	if c.On("all") {
+	if opt.All {
 		ids, err := d.Office.AckShown(ctx, d.Reader())
 		return errors.Join(acked(c, ids, nil), err)
 	}

@@ -27,25 +27,25 @@ type entry struct {
 }
 
 // runBatch sends a message a line. A line that is wrong is named, and the others go.
-func runBatch(ctx context.Context, c *kit.Call) error {
-	for _, f := range []string{"thread", "reply-to", "id", "kind", "body", "scope", "wait", "until"} {
+func runBatch(ctx context.Context, c *kit.Call, opt *sendOptions) error {
+	for _, f := range []any{&opt.Thread, &opt.ReplyTo, &opt.ID, &opt.Kind, &opt.Body, &opt.Scope, &opt.Wait, &opt.Until} {
 		if c.IsSet(f) {
-			return kit.Usagef("--%s cannot stand beside --batch, whose lines say it each for itself", f)
+			return kit.Usagef("--%s cannot stand beside --batch, whose lines say it each for itself", c.FlagName(f))
 		}
 	}
 	if len(c.Args) > 0 {
 		return kit.Usagef("%q cannot stand beside --batch, whose lines say it all", kit.Clean(c.Args[0]))
 	}
-	data, err := batch(ctx, c, c.Value("batch"))
+	data, err := batch(ctx, c, opt.Batch)
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
-	d, err := c.Speaker(ctx, c.Value("as"))
+	d, err := c.Speaker(ctx, opt.As)
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
 	defer d.Close()
-	entries := entries(c, data, d)
+	entries := entries(data, d, opt.Deposit)
 	sendAll(ctx, c, d, entries)
 	return batchReport(ctx, c, entries)
 }
@@ -77,9 +77,8 @@ func batch(ctx context.Context, c *kit.Call, name string) ([]byte, error) {
 }
 
 // entries reads the lines; empty ones are none.
-func entries(c *kit.Call, data []byte, d *kit.Account) (all []*entry) {
+func entries(data []byte, d *kit.Account, deposit bool) (all []*entry) {
 	n := 0
-	deposit := c.On("deposit")
 	for line := range bytes.Lines(data) {
 		n++
 		if line = bytes.TrimSpace(line); len(line) == 0 {

@@ -10,9 +10,10 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// Complete fills in what an unsigned envelope lacks. Who sends it is the actor that it names, else the agent that acts here. What may
+// Complete fills in what an unsigned envelope lacks. Who sends it is the actor that it names, else
+// the agent of that name, or without one the agent that acts here. What may
 // not be stored is an error that names every fault.
-func Complete(ctx context.Context, c *kit.Call, d *kit.Account, raw []byte, signed bool) ([]byte, *identity.Speaker, error) {
+func Complete(ctx context.Context, c *kit.Call, d *kit.Account, raw []byte, signed bool, as string) ([]byte, *identity.Speaker, error) {
 	who := &identity.Speaker{Role: identity.RoleAgent, Scope: identity.DefaultScope}
 	if !signed {
 		if actor, ok := canonjson.Get(raw, "actor"); ok {
@@ -22,7 +23,7 @@ func Complete(ctx context.Context, c *kit.Call, d *kit.Account, raw []byte, sign
 		}
 		var err error
 		if who.Instance == "" {
-			if who, err = d.Identity.Speak(ctx, kit.FactsOf(c.App), identity.Ask{As: c.Value("as")}, d.Now); err != nil {
+			if who, err = d.Identity.Speak(ctx, kit.FactsOf(c.App), identity.Ask{As: as}, d.Now); err != nil {
 				return nil, nil, kit.Whose(err)
 			}
 		}

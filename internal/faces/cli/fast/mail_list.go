@@ -22,16 +22,22 @@ const DefaultNewest = 20
 // should not push all others off the screen.
 const maxCell = 44
 
+type inboxOptions struct {
+	All, Unread bool
+	Newest      int
+	Instance    string
+}
+
 // runInbox lists the mailbox.
-func runInbox(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx, c.Value("instance"))
+func runInbox(ctx context.Context, c *kit.Call, opt *inboxOptions) error {
+	d, err := c.Looker(ctx, opt.Instance)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	q := mailbox.Query{Newest: c.Count("newest", DefaultNewest), Brief: true, States: true, Unread: c.On("unread")}
-	if c.On("all") {
-		if c.IsSet("newest") {
+	q := mailbox.Query{Newest: kit.Or(c, &opt.Newest, DefaultNewest), Brief: true, States: true, Unread: opt.Unread}
+	if opt.All {
+		if c.IsSet(&opt.Newest) {
 			return kit.Usagef("inbox: either --all or --newest, not both")
 		}
 		q.Newest = 0
@@ -198,9 +204,14 @@ func summaryJSON(m *mailbox.Message) *canonjson.Object {
 	return o
 }
 
+type outboxOptions struct {
+	Newest   int
+	Instance string
+}
+
 // runOutbox lists what was sent.
-func runOutbox(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx, c.Value("instance"))
+func runOutbox(ctx context.Context, c *kit.Call, opt *outboxOptions) error {
+	d, err := c.Looker(ctx, opt.Instance)
 	if err != nil {
 		return err
 	}
@@ -209,7 +220,7 @@ func runOutbox(ctx context.Context, c *kit.Call) error {
 	var rows [][]string
 	var bad []error
 	var sent []*mailbox.Message
-	q := store.Query{Newest: c.Count("newest", DefaultNewest)}
+	q := store.Query{Newest: kit.Or(c, &opt.Newest, DefaultNewest)}
 	for row, err := range store.ViewOf(ctx, d.Store, store.Outbox, d.Who.Instance.Mailbox(), d.Mail.Projection, q) {
 		var unfit *store.UnfitError
 		if errors.As(err, &unfit) {
@@ -267,9 +278,11 @@ func carriedStates(ctx context.Context, d *kit.Account, sent []*mailbox.Message)
 	return nil
 }
 
+type heldOptions struct{ Instance string }
+
 // runInboxHeld lists what the settings held back.
-func runInboxHeld(ctx context.Context, c *kit.Call) error {
-	d, err := c.Looker(ctx, c.Value("instance"))
+func runInboxHeld(ctx context.Context, c *kit.Call, opt *heldOptions) error {
+	d, err := c.Looker(ctx, opt.Instance)
 	if err != nil {
 		return err
 	}

@@ -160,7 +160,7 @@ func storedAt(r *mail.Receipt) string {
 // It works where this command was typed: it names the same agent and the same bus.
 func traceOf(c *kit.Call, id string) string {
 	line := "tutti thread --trace " + app.QuoteArg(kit.Clean(id))
-	if as := c.Value("as"); as != "" {
+	if as := c.As(); as != "" {
 		line += " --as " + app.QuoteArg(kit.Clean(as))
 	}
 	if root := c.RootFlag(); root != "" {

@@ -19,15 +19,21 @@ import (
 // claim of another session that runs out gives none.
 const lookAgain = 10 * time.Second
 
+type receiveOptions struct {
+	Wait  time.Duration
+	Limit int
+	As    string
+}
+
 // runReceive shows what was not shown yet.
-func runReceive(ctx context.Context, c *kit.Call) error {
-	d, err := c.Receiver(ctx, c.Value("as"))
+func runReceive(ctx context.Context, c *kit.Call, opt *receiveOptions) error {
+	d, err := c.Receiver(ctx, opt.As)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	signal.Ignore(syscall.SIGPIPE) // it would end the process with its claim on the messages
-	t, err := waitMail(ctx, c, d)
+	t, err := waitMail(ctx, c, opt, d)
 	if err != nil {
 		return err
 	}
@@ -36,7 +42,7 @@ func runReceive(ctx context.Context, c *kit.Call) error {
 	if c.JSON {
 		c.Emit(takenJSON(d, t))
 	} else {
-		shown(c, d, t)
+		shown(c, opt, d, t)
 	}
 	if err := deliver(ctx, c, d, t); err != nil {
 		return err
@@ -44,8 +50,8 @@ func runReceive(ctx context.Context, c *kit.Call) error {
 	if err := d.Office.Engage(ctx, d.Reader()); err != nil {
 		c.Warn("%s", kit.Clean(err.Error()))
 	}
-	if wait := c.Duration("wait", 0); wait > 0 && len(t.Items) == 0 {
-		return nothingCame(c, "no mail within "+wait.String())
+	if opt.Wait > 0 && len(t.Items) == 0 {
+		return nothingCame(c, "no mail within "+opt.Wait.String())
 	}
 	return nil
 }
@@ -76,16 +82,15 @@ func nothingCame(c *kit.Call, what string) error {
 }
 
 // waitMail takes what is there, and with --wait what comes first.
-func waitMail(ctx context.Context, c *kit.Call, d *kit.Account) (*mail.Taken, error) {
+func waitMail(ctx context.Context, c *kit.Call, opt *receiveOptions, d *kit.Account) (*mail.Taken, error) {
 	take := func() (*mail.Taken, error) {
 		// What is claimed has to be shown, so an interrupt does not come in between.
-		return d.Office.Receive(context.WithoutCancel(ctx), d.Reader(), c.Count("limit", 0))
+		return d.Office.Receive(context.WithoutCancel(ctx), d.Reader(), opt.Limit)
 	}
-	wait := c.Duration("wait", 0)
-	if wait == 0 {
+	if opt.Wait == 0 {
 		return take()
 	}
-	ctx, stop := waiting(ctx, c, wait)
+	ctx, stop := waiting(ctx, c, opt.Wait)
 	defer stop()
 	look, err := hints(ctx, d)
 	if err != nil && ctx.Err() == nil {
@@ -148,9 +153,8 @@ func hints(ctx context.Context, d *kit.Account) (<-chan store.Change, error) {
 }
 
 // answer waits for the reply to a letter.
-func answer(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) (*mail.Item, error) {
-	wait := c.Duration("wait", 0)
-	ctx, stop := waiting(ctx, c, wait)
+func answer(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Account, r *mail.Receipt) (*mail.Item, error) {
+	ctx, stop := waiting(ctx, c, opt.Wait)
 	defer stop()
 	changes, err := hints(ctx, d)
 	if err != nil && ctx.Err() == nil {
@@ -180,13 +184,13 @@ func answer(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) (
 	if cause := context.Cause(ctx); !errors.Is(cause, errWaited) {
 		return nil, cause
 	}
-	return nil, nothingCame(c, "no answer within "+wait.String()+"; when it comes, "+called(c)+" receive shows it")
+	return nil, nothingCame(c, "no answer within "+opt.Wait.String()+"; when it comes, "+called(c)+" receive shows it")
 }
 
 // shown prints what was taken.
-func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
+func shown(c *kit.Call, opt *receiveOptions, d *kit.Account, t *mail.Taken) {
 	if len(t.Items) == 0 {
-		if c.Duration("wait", 0) == 0 {
+		if opt.Wait == 0 {
 			c.Prose("", 0, "no new mail for "+kit.Name(d.Who.Instance)+"; "+called(c)+" inbox lists what was shown and not acknowledged")
 		}
 		return
@@ -210,8 +214,8 @@ func shown(c *kit.Call, d *kit.Account, t *mail.Taken) {
 	if len(t.Items) == 1 && c.Under != kit.H2A {
 		id = kit.Clean(t.Items[0].Envelope.ID)
 	}
-	if as := c.Value("as"); as != "" {
-		id = "--as " + kit.Clean(app.QuoteArg(as)) + " " + id
+	if opt.As != "" {
+		id = "--as " + kit.Clean(app.QuoteArg(opt.As)) + " " + id
 	}
 	c.Printf("to answer: %s reply %s <text>; dealt with: %s ack %s\n", called(c), id, called(c), id)
 }

@@ -21,24 +21,31 @@ import (
 // errUnsent is what an interrupt leaves of a recipient whose turn had not come.
 var errUnsent = errors.New("interrupted, nothing was sent")
 
+type sendOptions struct {
+	projectOptions
+	Thread, ReplyTo, ID, Kind, Body, As, Scope, Until, Batch string
+	Deposit                                                  bool
+	Wait                                                     time.Duration
+}
+
 // runSend sends to one recipient, to several, to a scope, or a batch; or to a project.
-func runSend(ctx context.Context, c *kit.Call) error {
-	if !brief(c) {
+func runSend(ctx context.Context, c *kit.Call, opt *sendOptions) error {
+	if !brief(c, opt) {
 		ctx = c.Interruptible(ctx)
 	}
-	if c.IsSet("batch") {
-		return runBatch(ctx, c)
+	if c.IsSet(&opt.Batch) {
+		return runBatch(ctx, c, opt)
 	}
-	if project, err := toProject(c); err != nil {
+	if project, err := toProject(c, opt); err != nil {
 		return err
 	} else if project {
-		return runSendProject(ctx, c)
+		return runSendProject(ctx, c, opt)
 	}
-	to, letter, err := letter(ctx, c)
+	to, letter, err := letter(ctx, c, opt)
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
-	d, err := c.Speaker(ctx, c.Value("as"))
+	d, err := c.Speaker(ctx, opt.As)
 	if err != nil {
 		return unsent(ctx, c, err)
 	}
@@ -49,8 +56,8 @@ func runSend(ctx context.Context, c *kit.Call) error {
 		}
 		return unsent(ctx, c, err)
 	}
-	if scope := c.Value("scope"); scope != "" {
-		if to, err = inScope(ctx, d, scope); err != nil {
+	if opt.Scope != "" {
+		if to, err = inScope(ctx, d, opt.Scope); err != nil {
 			return unsent(ctx, c, err)
 		}
 	}
@@ -67,26 +74,26 @@ func runSend(ctx context.Context, c *kit.Call) error {
 		l.To = p
 		receipts = append(receipts, sendOne(ctx, c, d, &l))
 	}
-	if c.Duration("wait", 0) > 0 && receipts[0].Outcome != mail.Refused {
-		if c.IsSet("until") {
-			return awaitStep(ctx, c, d, &receipts[0])
+	if opt.Wait > 0 && receipts[0].Outcome != mail.Refused {
+		if c.IsSet(&opt.Until) {
+			return awaitStep(ctx, c, opt, d, &receipts[0])
 		}
-		return await(ctx, c, d, &receipts[0])
+		return await(ctx, c, opt, d, &receipts[0])
 	}
-	return showReceipts(ctx, c, receipts, len(to) > 1 || c.IsSet("scope"), letterWord(&letter))
+	return showReceipts(ctx, c, receipts, len(to) > 1 || c.IsSet(&opt.Scope), letterWord(&letter))
 }
 
 // brief reports whether the message and its one recipient stand on the command line and no answer is awaited: then nothing but files is waited
 // for, and an interrupt may end the process.
-func brief(c *kit.Call) bool {
+func brief(c *kit.Call, opt *sendOptions) bool {
 	return !c.Full && len(c.Args) == 2 && !strings.ContainsAny(c.Args[0], ",.") && c.Args[1] != "-" &&
-		!c.IsSet("wait") && !c.IsSet("batch") && !c.IsSet("scope") && !c.IsSet("body")
+		opt.Wait == 0 && opt.Batch == "" && opt.Scope == "" && opt.Body == ""
 }
 
 // letter reads the message and its recipient from the command line. Recipients of a scope are found later.
-func letter(ctx context.Context, c *kit.Call) (to []address.Instance, l mail.Draft, err error) {
+func letter(ctx context.Context, c *kit.Call, opt *sendOptions) (to []address.Instance, l mail.Draft, err error) {
 	words := c.Args
-	if c.Value("scope") == "" {
+	if opt.Scope == "" {
 		if len(words) == 0 {
 			return nil, l, kit.UsageHint(`"tutti discover" lists who is there; then: tutti send ID "TEXT"`, "%s: missing recipient", c.Verb.Name)
 		}
@@ -98,25 +105,24 @@ func letter(ctx context.Context, c *kit.Call) (to []address.Instance, l mail.Dra
 	switch {
 	case len(words) > 1:
 		return nil, l, kit.Usagef("%s: either recipients or --scope, not both", c.Verb.Name)
-	case len(to) != 1 && c.Value("id") != "":
+	case len(to) != 1 && opt.ID != "":
 		return nil, l, kit.Usagef("--id names one message, and several recipients get one each")
-	case len(to) != 1 && c.Duration("wait", 0) > 0:
+	case len(to) != 1 && opt.Wait > 0:
 		return nil, l, kit.Usagef("--wait waits for the answer of one recipient")
-	case c.IsSet("until") && c.Duration("wait", 0) == 0:
+	case c.IsSet(&opt.Until) && opt.Wait == 0:
 		return nil, l, kit.UsageHint("tutti send ID TEXT --wait 60s --until shown", "--until: for how long?")
 	}
-	l = mail.Draft{ID: c.Value("id"), Thread: c.Value("thread"), ReplyTo: c.Value("reply-to"), Deposit: c.On("deposit")}
-	return to, l, say(ctx, c, &l, words)
+	l = mail.Draft{ID: opt.ID, Thread: opt.Thread, ReplyTo: opt.ReplyTo, Kind: opt.Kind, Deposit: opt.Deposit}
+	return to, l, say(ctx, c, &l, opt.Body, words)
 }
 
-// say puts what is to be said into a letter: the text, when there is one among the words, kind and body.
-func say(ctx context.Context, c *kit.Call, l *mail.Draft, words []string) (err error) {
-	l.Kind = c.Value("kind")
-	if b := c.Value("body"); b != "" {
-		if b == "-" && len(words) > 0 && words[0] == "-" {
+// say puts what is to be said into a letter: the text, when there is one among the words, and the body.
+func say(ctx context.Context, c *kit.Call, l *mail.Draft, body string, words []string) (err error) {
+	if body != "" {
+		if body == "-" && len(words) > 0 && words[0] == "-" {
 			return kit.Usagef("text and body cannot both come from standard input")
 		}
-		if l.Body, err = object(ctx, c, b); err != nil {
+		if l.Body, err = object(ctx, c, body); err != nil {
 			return err
 		}
 	}
@@ -214,7 +220,7 @@ func unsent(ctx context.Context, c *kit.Call, err error) error {
 }
 
 // await waits for the answer to a letter that was sent, and shows it. The word on the letter itself is said before.
-func await(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) error {
+func await(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Account, r *mail.Receipt) error {
 	if !c.JSON {
 		receiptText(c, r, false)
 		if err := c.Flush(); err != nil {
@@ -222,7 +228,7 @@ func await(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) er
 		}
 	}
 	signal.Ignore(syscall.SIGPIPE) // it would end the process with its claim on the answer
-	item, err := answer(ctx, c, d, r)
+	item, err := answer(ctx, c, opt, d, r)
 	if c.JSON {
 		var answer []byte
 		if item != nil {

@@ -17,7 +17,7 @@ var untilSteps = []string{string(mailbox.Carried), string(mailbox.Pushed), strin
 
 // awaitStep says what becomes of a letter that was sent, each step as it comes, until the one of --until has come or --wait is
 // over. Where the output is JSON it comes at the end, with all of them.
-func awaitStep(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt) error {
+func awaitStep(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Account, r *mail.Receipt) error {
 	if !c.JSON {
 		receiptText(c, r, false)
 		if err := c.Flush(); err != nil {
@@ -26,7 +26,7 @@ func awaitStep(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt
 	}
 	var last []mailbox.Mark
 	said := map[mailbox.Mark]bool{}
-	err := steps(ctx, c, d, r, func(marks []mailbox.Mark) error {
+	err := steps(ctx, c, opt, d, r, func(marks []mailbox.Mark) error {
 		last = marks
 		for n := range marks {
 			if c.JSON || said[marks[n]] {
@@ -45,9 +45,8 @@ func awaitStep(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt
 }
 
 // steps hands over what is on record of a letter as often as that may have changed.
-func steps(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, see func([]mailbox.Mark) error) error {
-	until, wait := c.Value("until"), c.Duration("wait", 0)
-	ctx, stop := waiting(ctx, c, wait)
+func steps(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Account, r *mail.Receipt, see func([]mailbox.Mark) error) error {
+	ctx, stop := waiting(ctx, c, opt.Wait)
 	defer stop()
 	look, err := d.Store.Watch(ctx, []store.Scope{{Kind: store.Trail, Name: r.To.Mailbox()}})
 	if err != nil && ctx.Err() == nil {
@@ -58,10 +57,10 @@ func steps(ctx context.Context, c *kit.Call, d *kit.Account, r *mail.Receipt, se
 		if err == nil {
 			err = see(marks)
 		}
-		return reached(marks, until), err
+		return reached(marks, opt.Until), err
 	})
 	if errors.Is(err, errWaited) {
-		return nothingCame(c, "not "+until+" within "+wait.String()+"; later "+traceOf(c, r.ID)+" tells")
+		return nothingCame(c, "not "+opt.Until+" within "+opt.Wait.String()+"; later "+traceOf(c, r.ID)+" tells")
 	}
 	return err
 }

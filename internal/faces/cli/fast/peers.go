@@ -31,8 +31,13 @@ func Knows(ctx context.Context, c *kit.Call, w *app.World, who address.Instance)
 	return err
 }
 
+type discoverOptions struct {
+	All               bool
+	Scope, Name, Role string
+}
+
 // runDiscover lists live agents; under h2a the registrations.
-func runDiscover(ctx context.Context, c *kit.Call) error {
+func runDiscover(ctx context.Context, c *kit.Call, opt *discoverOptions) error {
 	w, err := c.Reads()
 	if err != nil {
 		return err
@@ -43,17 +48,17 @@ func runDiscover(ctx context.Context, c *kit.Call) error {
 	}
 	defer w.Close()
 	if c.Under == kit.H2A {
-		return listRegistrations(ctx, c, w)
+		return listRegistrations(ctx, c, opt, w)
 	}
 	now := time.Now()
-	rows, err := w.Book.Discover(ctx, members.Filter{Scope: c.Value("scope"), Name: c.Value("name"), Registered: c.On("all")}, now)
+	rows, err := w.Book.Discover(ctx, members.Filter{Scope: opt.Scope, Name: opt.Name, Registered: opt.All}, now)
 	if err != nil {
 		return err
 	}
 	me := self(ctx, c, w)
 	rows = slices.DeleteFunc(rows, func(r members.Row) bool { return me != "" && r.Instance.Canonical() == me })
-	if role := c.Value("role"); role != "" {
-		if rows, err = withRole(ctx, w, rows, role); err != nil {
+	if opt.Role != "" {
+		if rows, err = withRole(ctx, w, rows, opt.Role); err != nil {
 			return err
 		}
 	}
@@ -66,7 +71,7 @@ func runDiscover(ctx context.Context, c *kit.Call) error {
 		c.Emit(l.Bytes())
 		return nil
 	}
-	sayRows(c, rows, &denied)
+	sayRows(c, opt, rows, &denied)
 	return nil
 }
 
@@ -114,11 +119,11 @@ func peerJSON(r *members.Row, m overview.Mark) []byte {
 }
 
 // sayRows prints the lines of discover: instance, host, name, scopes, age of the heartbeat, session.
-func sayRows(c *kit.Call, rows []members.Row, denied *overview.Denial) {
+func sayRows(c *kit.Call, opt *discoverOptions, rows []members.Row, denied *overview.Denial) {
 	if len(rows) == 0 {
 		c.Nothing("no other agent is live")
 		c.Prose("", 0, "An agent that is not live may still be at work. Is the one that you expect connected to the same bus?")
-		if !c.On("all") {
+		if !opt.All {
 			c.Line("tutti discover --all lists the registered ones, too.")
 		}
 		return
@@ -163,8 +168,8 @@ func AgoShort(d time.Duration) string {
 
 // listRegistrations prints the registrations as they stand, filtered by what the agents have been registered with and
 // granted.
-func listRegistrations(ctx context.Context, c *kit.Call, w *app.World) error {
-	role, scope := c.Value("role"), c.Value("scope")
+func listRegistrations(ctx context.Context, c *kit.Call, opt *discoverOptions, w *app.World) error {
+	role, scope := opt.Role, opt.Scope
 	var l kit.List
 	gone, err := w.Registry.Tombstones(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ type StoppedAgent struct {
 }
 
 // release says how many agents wait for their user after a halt, and with --wake lets them go on.
-func release(c *kit.Call, was bool) (all []StoppedAgent) {
+func release(c *kit.Call, wakes, was bool) (all []StoppedAgent) {
 	there := wake.Release(bells(c), wake.Word{Ask: true}, heldTime)
 	held, alone := stopped(there), []hookmark.Mark(nil)
 	if was {
@@ -36,7 +36,7 @@ func release(c *kit.Call, was bool) (all []StoppedAgent) {
 	}
 	sayUnconnected(c, alone)
 	if len(held) == 0 {
-		if !c.JSON && (was || c.On("wake")) && len(alone) == 0 {
+		if !c.JSON && (was || wakes) && len(alone) == 0 {
 			c.Line("- No agent waits.")
 		}
 		return nil
@@ -47,7 +47,7 @@ func release(c *kit.Call, was bool) (all []StoppedAgent) {
 	if !c.JSON {
 		c.Prose("- ", 2, waitText(held))
 	}
-	if c.On("wake") {
+	if wakes {
 		wakeAll(c, held, all)
 		return all
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 var DiscoverRow = kit.Verb{
-	Name: "discover", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runDiscover, Bus: true,
+	Name: "discover", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runDiscover), Bus: true,
 	Result: render.OneOf{[]overview.PeerView{}, []json.RawMessage{}},
 	Short:  "list the agents that are live",
 	Flags: []kit.Flag{
@@ -30,7 +30,7 @@ $ tutti discover --all --name api`,
 }
 
 var WhoamiRow = kit.Verb{
-	Name: "whoami", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Run: runWhoami, Bus: true,
+	Name: "whoami", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runWhoami), Bus: true,
 	Result: render.OneOf{whoView{}, nobodyView{}},
 	Short:  "show which agent acts here, and why",
 	Flags:  []kit.Flag{{Name: "as", Alias: "instance", Kind: kit.Text, Value: "id", Offer: kit.OwnAgents, Help: "show it as if a verb had this flag"}},

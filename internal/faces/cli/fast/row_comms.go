@@ -7,7 +7,7 @@ import (
 )
 
 var CommsSendRow = kit.Verb{
-	Name: "comms send", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 2, Run: runCommsSend, Offer: kit.Destinations, Apart: kit.ExitPanic,
+	Name: "comms send", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 2, Opts: kit.WithFlags(runCommsSend), Offer: kit.Destinations, Apart: kit.ExitPanic,
 	Result: render.OneOf{exchange.SentView{}, exchange.SendErrorView{}},
 	Short:  "deliver a message file to another project",
 	Args:   "[<machine>.<project>] [<file>|-]",
@@ -46,7 +46,7 @@ $ cross-agent-send local.notes question.org --dry-run`,
 }
 
 var CommsRecvRow = kit.Verb{
-	Name: "comms recv", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Asks, Run: runCommsRecv, MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Apart: kit.ExitPanic, Decides: true,
+	Name: "comms recv", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Asks, Opts: kit.WithFlags(runCommsRecv), MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Apart: kit.ExitPanic, Decides: true,
 	Short: "judge one message that came: act, ask, drop or refuse",
 	Args:  "<file>",
 	Flags: []kit.Flag{

@@ -5,7 +5,7 @@ import (
 )
 
 var HookRow = kit.Verb{
-	Name: "hook", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MinArgs: 2, MaxArgs: 2, Bus: true, Mute: true, TextOnly: true, Anyway: true, Run: runHook,
+	Name: "hook", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MinArgs: 2, MaxArgs: 2, Bus: true, Mute: true, TextOnly: true, Anyway: true, Opts: kit.WithFlags(runHook),
 	Short: "show mail to an agent; agent CLIs call this",
 	Args:  "<host> <event>",
 	Flags: []kit.Flag{

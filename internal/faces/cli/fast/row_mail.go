@@ -5,7 +5,7 @@ import (
 )
 
 var SendRow = kit.Verb{
-	Name: "send", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Agents, Run: runSend, Bus: true,
+	Name: "send", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Agents, Opts: kit.WithFlags(runSend), Bus: true,
 	Short: "send a message to agents, a scope or a project",
 	Args:  "[<peer>[,<peer>...]|<project>] [<text>|-|@<file>]",
 	Flags: []kit.Flag{
@@ -70,7 +70,7 @@ $ tutti send local.notes 'the field is gone' --type progress`,
 }
 
 var ReceiveRow = kit.Verb{
-	Name: "receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, Run: runReceive, Bus: true,
+	Name: "receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, Opts: kit.WithFlags(runReceive), Bus: true,
 	Short: "show new mail and mark it as shown",
 	Flags: []kit.Flag{
 		{Name: "wait", Kind: kit.Duration, Value: "time", Help: "if there is no new mail, wait this long for it"},
@@ -90,7 +90,7 @@ $ tutti receive --wait 60s --limit 1`,
 }
 
 var ReplyRow = kit.Verb{
-	Name: "reply", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, MaxArgs: 2, Offer: kit.Messages, Run: runReply, Bus: true,
+	Name: "reply", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, MaxArgs: 2, Offer: kit.Messages, Opts: kit.WithFlags(runReply), Bus: true,
 	Short: "answer a message in its thread and acknowledge it",
 	Args:  "<id> [<text>|-|@<file>]",
 	Flags: []kit.Flag{
@@ -107,7 +107,7 @@ $ make test 2>&1 | tail -5 | tutti reply env:1780000000000:9f3c -`,
 }
 
 var AckRow = kit.Verb{
-	Name: "ack", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: -1, Offer: kit.Messages, Run: runAck, Bus: true,
+	Name: "ack", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: -1, Offer: kit.Messages, Opts: kit.WithFlags(runAck), Bus: true,
 	Result: ackReport{},
 	Short:  "move messages from the mailbox to the archive",
 	Args:   "[<id>...]",
@@ -121,7 +121,7 @@ $ tutti ack --all`,
 }
 
 var InboxRow = kit.Verb{
-	Name: "inbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Run: runInbox, Bus: true,
+	Name: "inbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runInbox), Bus: true,
 	Short: "list mail without marking it",
 	Flags: []kit.Flag{
 		{Name: "all", Kind: kit.Switch, Help: "list all of it, not only the newest 20"},
@@ -138,7 +138,7 @@ $ tutti inbox --unread`,
 }
 
 var HeldRow = kit.Verb{
-	Name: "inbox held", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Run: runInboxHeld, Bus: true,
+	Name: "inbox held", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runInboxHeld), Bus: true,
 	Short: "list mail that your settings held back",
 	Flags: []kit.Flag{kit.MailboxFlag},
 	Does: `Lists the mail in quarantine, each with the reason: mail of blocked senders, and unsigned mail if signatures are
@@ -150,7 +150,7 @@ required.`,
 }
 
 var OutboxRow = kit.Verb{
-	Name: "outbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Run: runOutbox, Bus: true,
+	Name: "outbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runOutbox), Bus: true,
 	Short:    "list what you sent",
 	Flags:    []kit.Flag{kit.NewestFlag, kit.MailboxFlag},
 	Does:     "Lists the copies of what was sent, newest first: id, age, recipient, thread, kind and first line. Of a message to another machine also: queued, carried or refused there.",
@@ -161,7 +161,7 @@ var OutboxRow = kit.Verb{
 }
 
 var ThreadRow = kit.Verb{
-	Name: "thread", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Threads, Run: runThread, Bus: true,
+	Name: "thread", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Threads, Opts: kit.WithFlags(runThread), Bus: true,
 	Short: "show the messages of a thread",
 	Args:  "<id>",
 	Flags: []kit.Flag{

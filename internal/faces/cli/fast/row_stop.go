@@ -5,7 +5,7 @@ import (
 )
 
 var HaltRow = kit.Verb{
-	Name: "halt", Under: kit.Tutti | kit.H2A | kit.Cross, Group: kit.GroupStop, Halt: kit.Ends, Lax: true, MaxArgs: -1, Anyway: true, Run: runHalt,
+	Name: "halt", Under: kit.Tutti | kit.H2A | kit.Cross, Group: kit.GroupStop, Halt: kit.Ends, Lax: true, MaxArgs: -1, Anyway: true, Opts: kit.WithFlags(runHalt),
 	Result: HaltView{},
 	Short:  "stop all your agents, now",
 	Args:   "[<reason>]",
@@ -56,7 +56,7 @@ $ touch ~/.config/cross-agent-comms/HALT    # has the same effect`,
 }
 
 var ResumeRow = kit.Verb{
-	Name: "resume", Under: kit.Tutti | kit.H2A | kit.Cross, Group: kit.GroupStop, Halt: kit.Ends, Anyway: true, Run: runResume,
+	Name: "resume", Under: kit.Tutti | kit.H2A | kit.Cross, Group: kit.GroupStop, Halt: kit.Ends, Anyway: true, Opts: kit.WithFlags(runResume),
 	Result: HaltView{},
 	Short:  "lift the halt",
 	Flags: []kit.Flag{

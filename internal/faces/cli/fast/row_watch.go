@@ -5,7 +5,7 @@ import (
 )
 
 var WatchRow = kit.Verb{
-	Name: "watch", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Run: runWatch, Bus: true,
+	Name: "watch", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Opts: kit.WithFlags(runWatch), Bus: true,
 	Short: "follow mail and agents as they arrive",
 	Flags: []kit.Flag{
 		{Name: "all", Kind: kit.Switch, Help: "watch the mailboxes of all agents"},

@@ -6,12 +6,20 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// Flags of send that mean something for one kind of address only, and of those for a project the ones that a header says as well.
-var (
-	agentFlags   = []string{"thread", "reply-to", "id", "kind", "body", "as", "deposit", "wait", "until"}
-	projectFlags = []string{"type", "conversation", "title", "sequence", "release-status", "response", "restamp", "keep-timestamp", "local-fallback", "artifact", "retries", "dry-run", "from"}
-	sketchFlags  = []string{"type", "conversation", "title", "sequence", "release-status", "response"}
-)
+// forAgents are the flags that mean something for an agent only.
+func (opt *sendOptions) forAgents() []any {
+	return []any{&opt.Thread, &opt.ReplyTo, &opt.ID, &opt.Kind, &opt.Body, &opt.As, &opt.Deposit, &opt.Wait, &opt.Until}
+}
+
+// forProjects are those that mean something for a project only.
+func (opt *sendOptions) forProjects() []any {
+	return append(opt.sketched(), &opt.Restamp, &opt.KeepTimestamp, &opt.LocalFallback, &opt.Artifact, &opt.Retries, &opt.DryRun, &opt.From)
+}
+
+// sketched are those that the header of a draft says as well.
+func (opt *sendOptions) sketched() []any {
+	return []any{&opt.Type, &opt.Conversation, &opt.Title, &opt.Sequence, &opt.ReleaseStatus, &opt.Response}
+}
 
 // An Addressee is the kind of a recipient, by the shape of the address alone.
 type Addressee uint8
@@ -33,9 +41,9 @@ func AddresseeOf(to string) Addressee {
 }
 
 // toProject tells whether the message goes to another project, and checks that nothing else was asked for beside it. h2a has agents only.
-func toProject(c *kit.Call) (bool, error) {
-	if c.Under != kit.Tutti || len(c.Args) == 0 || c.IsSet("batch") || c.IsSet("scope") {
-		return false, onlyFor(c, AgentAddress)
+func toProject(c *kit.Call, opt *sendOptions) (bool, error) {
+	if c.Under != kit.Tutti || len(c.Args) == 0 || c.IsSet(&opt.Batch) || c.IsSet(&opt.Scope) {
+		return false, onlyFor(c, opt, AgentAddress)
 	}
 	var projects, agents []string
 	for one := range strings.SplitSeq(c.Args[0], ",") {
@@ -47,30 +55,30 @@ func toProject(c *kit.Call) (bool, error) {
 	}
 	switch {
 	case len(projects) == 0:
-		return false, onlyFor(c, AgentAddress)
+		return false, onlyFor(c, opt, AgentAddress)
 	case len(projects)+len(agents) > 1:
 		return false, kit.UsageHint("send to each of them by itself",
 			"send: %s was taken for a project on a machine, because it has a dot and no colon; a message to a project goes to that one alone", kit.Clean(projects[0]))
 	}
-	return true, onlyFor(c, ProjectAddress)
+	return true, onlyFor(c, opt, ProjectAddress)
 }
 
 // onlyFor refuses flags that say nothing about a message of this kind.
-func onlyFor(c *kit.Call, to Addressee) error {
+func onlyFor(c *kit.Call, opt *sendOptions, to Addressee) error {
 	if c.Under != kit.Tutti {
 		return nil
 	}
-	wrong, taken, other := projectFlags, "an agent, because it has no dot or a colon", "a project (MACHINE.PROJECT)"
+	wrong, taken, other := opt.forProjects(), "an agent, because it has no dot or a colon", "a project (MACHINE.PROJECT)"
 	if to == ProjectAddress {
-		wrong, taken, other = agentFlags, "a project on a machine, because it has a dot and no colon", "an agent (HOST:LABEL)"
+		wrong, taken, other = opt.forAgents(), "a project on a machine, because it has a dot and no colon", "an agent (HOST:LABEL)"
 	}
 	for _, flag := range wrong {
 		switch {
 		case !c.IsSet(flag):
-		case len(c.Args) == 0 || c.IsSet("scope") || c.IsSet("batch"):
-			return kit.Usagef("send: --%s is for %s", flag, other)
+		case len(c.Args) == 0 || c.IsSet(&opt.Scope) || c.IsSet(&opt.Batch):
+			return kit.Usagef("send: --%s is for %s", c.FlagName(flag), other)
 		default:
-			return kit.Usagef("send: %s was taken for %s; --%s is for %s", kit.Clean(c.Args[0]), taken, flag, other)
+			return kit.Usagef("send: %s was taken for %s; --%s is for %s", kit.Clean(c.Args[0]), taken, c.FlagName(flag), other)
 		}
 	}
 	return nil

@@ -19,16 +19,23 @@ import (
 	"tutti/internal/halt"
 )
 
+// projectOptions are the flags of send that say something about a message to a project.
+type projectOptions struct {
+	deliveryOptions
+	Type, Conversation, Title, ReleaseStatus, Response string
+	Sequence                                           int
+}
+
 // runSendProject delivers a draft to another project, or makes one of a text.
-func runSendProject(ctx context.Context, c *kit.Call) error {
+func runSendProject(ctx context.Context, c *kit.Call, opt *sendOptions) error {
 	to := c.Args[0]
 	switch {
 	case len(c.Args) < 2:
 		return kit.UsageHint("put a text behind it, in quotes, or the file of a draft: @FILE; - reads standard input", "send: what is to be said?")
-	case c.On("restamp") && c.On("keep-timestamp"):
+	case opt.Restamp && opt.KeepTimestamp:
 		return kit.Usagef("send: either --restamp or --keep-timestamp")
 	}
-	retries, err := Retries(c)
+	retries, err := Retries(c, &opt.Retries)
 	if err != nil {
 		return err
 	}
@@ -45,19 +52,19 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 		return err
 	}
 	dir := c.App.WorkDir()
-	sender, project, err := senderOf(c, o, set)
+	sender, project, err := senderOf(c, o, set, opt.From)
 	if err != nil {
 		return err
 	}
 	l := exchange.Draft{
 		Destination: to, Text: []byte(said), Sender: sender, Project: project, Dir: dir, Retries: retries,
-		Restamp: c.On("restamp"), KeepTimestamp: c.On("keep-timestamp"), Fallback: c.On("local-fallback"), DryRun: c.On("dry-run"), Strict: true,
-		Artifact: artifactOf(c),
+		Restamp: opt.Restamp, KeepTimestamp: opt.KeepTimestamp, Fallback: opt.LocalFallback, DryRun: opt.DryRun, Strict: true,
+		Artifact: artifactOf(c, opt.Artifact),
 	}
 	if draft.Is(said) {
-		for _, flag := range sketchFlags {
+		for _, flag := range opt.sketched() {
 			if c.IsSet(flag) {
-				return kit.Usagef("send: the text has a header of its own; --%s is for a text without one", flag)
+				return kit.Usagef("send: the text has a header of its own; --%s is for a text without one", c.FlagName(flag))
 			}
 		}
 	} else {
@@ -65,8 +72,8 @@ func runSendProject(ctx context.Context, c *kit.Call) error {
 		if err := leadsTo(c, o, to, l.Fallback); err != nil {
 			return projectRefused(c, to, err)
 		}
-		s, err := sketchOf(c, o, &l).Send(ctx, l)
-		return projectSaid(c, to, s, sketchFault(c, err))
+		s, err := sketchOf(c, opt, o, &l).Send(ctx, l)
+		return projectSaid(c, to, s, sketchFault(c, opt, err))
 	}
 	s, err := o.Send(ctx, l)
 	return projectSaid(c, to, s, err)

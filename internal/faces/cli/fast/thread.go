@@ -16,19 +16,24 @@ import (
 	"tutti/internal/store"
 )
 
+type threadOptions struct {
+	ID, Instance string
+	Trace        bool
+}
+
 // runThread shows a thread, or with --trace what became of its messages.
-func runThread(ctx context.Context, c *kit.Call) error {
+func runThread(ctx context.Context, c *kit.Call, opt *threadOptions) error {
 	id := c.Arg(0)
 	if c.Under == kit.H2A {
-		id = c.Value("id")
+		id = opt.ID
 	}
 	switch {
 	case id == "" && c.Under == kit.H2A:
-		return c.Missing("id")
+		return c.Missing(&opt.ID)
 	case id == "":
 		return kit.UsageHint("usage: "+c.Usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: which one?")
 	}
-	t, err := openThreadReader(ctx, c)
+	t, err := openThreadReader(ctx, c, opt.Instance)
 	if err != nil || t == nil {
 		return c.Empty(err)
 	}
@@ -36,7 +41,7 @@ func runThread(ctx context.Context, c *kit.Call) error {
 	switch {
 	case c.Under == kit.H2A:
 		err = t.thread(ctx, id)
-	case c.On("trace"):
+	case opt.Trace:
 		err = t.find(ctx, id, false)
 	default:
 		err = t.find(ctx, id, true)
@@ -46,7 +51,7 @@ func runThread(ctx context.Context, c *kit.Call) error {
 		return kit.NoMessage(err, "\"tutti keys list\" shows the agents whose keys are here; \"tutti inbox --as AGENT\" lists the mail of one")
 	case err != nil:
 		return kit.NoMessage(err, ListHint(c))
-	case c.On("trace"):
+	case opt.Trace:
 		return showTraces(ctx, c, t)
 	}
 	all := make([]*mailbox.Message, len(t.parts))
@@ -77,8 +82,8 @@ type threadPart struct {
 
 // openThreadReader opens the bus for one who reads a thread. A user who names no agent reads the threads of all agents whose keys are
 // here, and needs no mailbox for it.
-func openThreadReader(ctx context.Context, c *kit.Call) (*threadReader, error) {
-	d, err := c.Looker(ctx, c.Value("instance"))
+func openThreadReader(ctx context.Context, c *kit.Call, as string) (*threadReader, error) {
+	d, err := c.Looker(ctx, as)
 	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok && unknown.Person {
 		if d, err = c.Counter(app.Reading); err == nil {
 			d.Who = &identity.Speaker{}
@@ -88,7 +93,7 @@ func openThreadReader(ctx context.Context, c *kit.Call) (*threadReader, error) {
 		return nil, err
 	}
 	t := &threadReader{Account: d, readers: []address.Instance{d.Who.Instance}}
-	if c.Under == kit.H2A || c.Value("instance") != "" || d.Who.Instance != "" && d.Who.Instance.Canonical().Host() != identity.Human {
+	if c.Under == kit.H2A || as != "" || d.Who.Instance != "" && d.Who.Instance.Canonical().Host() != identity.Human {
 		return t, nil
 	}
 	t.across = true

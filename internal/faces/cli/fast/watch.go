@@ -25,8 +25,13 @@ var errSeen = errors.New("seen")
 // maxShown is the width of the first line of a message where no terminal sets one.
 const maxShown = 400
 
-func runWatch(ctx context.Context, c *kit.Call) error {
-	if c.On("all") && c.Text("instance") != "" {
+type watchOptions struct {
+	All, Once bool
+	Instance  string
+}
+
+func runWatch(ctx context.Context, c *kit.Call, opt *watchOptions) error {
+	if opt.All && opt.Instance != "" {
 		return kit.Usagef("watch: either --all or --instance, not both")
 	}
 	w, err := c.World(app.Reading)
@@ -38,8 +43,8 @@ func runWatch(ctx context.Context, c *kit.Call) error {
 	office := mail.Service{Mail: w.Mail, Registry: w.Registry, Pins: w.Pins}
 	o := follow.Options{Store: w.Store, Judge: office.JudgeIn, Switch: follow.Switch{Read: halt.Settled}}
 	whose := "everybody"
-	if !c.On("all") {
-		if whose, o.Mailboxes, err = mailboxes(ctx, c, w); err != nil {
+	if !opt.All {
+		if whose, o.Mailboxes, err = mailboxes(ctx, c, w, opt.Instance); err != nil {
 			return err
 		}
 		o.Judge = func(ctx context.Context, _ string, e *envelope.Envelope) (trust.Verdict, error) {
@@ -49,7 +54,7 @@ func runWatch(ctx context.Context, c *kit.Call) error {
 	look, stop := c.App.HaltLook()
 	defer stop()
 	o.Switch.Look = look
-	err = follow.New(o).Run(ctx, func(e follow.Event) error { return watched(c, &e, whose) })
+	err = follow.New(o).Run(ctx, func(e follow.Event) error { return watched(c, opt, &e, whose) })
 	if errors.Is(err, errSeen) {
 		return nil
 	}
@@ -60,8 +65,8 @@ func runWatch(ctx context.Context, c *kit.Call) error {
 }
 
 // mailboxes finds out whose mail is watched, and returns what lists the folders that contain it.
-func mailboxes(ctx context.Context, c *kit.Call, w *app.World) (whose string, list func(context.Context) ([]string, error), err error) {
-	reader, err := w.Identity.Reader(ctx, kit.FactsOf(c.App), identity.Ask{Instance: c.Text("instance"), Peek: true}, time.Now())
+func mailboxes(ctx context.Context, c *kit.Call, w *app.World, of string) (whose string, list func(context.Context) ([]string, error), err error) {
+	reader, err := w.Identity.Reader(ctx, kit.FactsOf(c.App), identity.Ask{Instance: of, Peek: true}, time.Now())
 	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok {
 		return "", nil, kit.BadState(unknown.Hint()+"\ntutti watch --all   # watches everybody's", "watch: %s", unknown.Error())
 	}
@@ -82,7 +87,7 @@ func mailboxes(ctx context.Context, c *kit.Call, w *app.World) (whose string, li
 }
 
 // watched prints an event at once. Ctrl-C between two of them loses none that was printed.
-func watched(c *kit.Call, e *follow.Event, whose string) error {
+func watched(c *kit.Call, opt *watchOptions, e *follow.Event, whose string) error {
 	switch {
 	case c.JSON:
 		c.EmitLine(eventJSON(e))
@@ -94,12 +99,12 @@ func watched(c *kit.Call, e *follow.Event, whose string) error {
 	case e.Kind == follow.Unfit:
 		c.Warn("%s", kit.Clean(e.Err.Error()))
 	default:
-		sayEvent(c, e)
+		sayEvent(c, e, opt.All)
 	}
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	if c.On("once") && (e.Kind == follow.Mail || e.Kind == follow.Joined || e.Kind == follow.Left) {
+	if opt.Once && (e.Kind == follow.Mail || e.Kind == follow.Joined || e.Kind == follow.Left) {
 		return errSeen
 	}
 	return nil
@@ -107,9 +112,9 @@ func watched(c *kit.Call, e *follow.Event, whose string) error {
 
 // sayEvent prints an event for people. On a terminal the text of a message that does not fit behind the rest has a line of its
 // own, cut at the edge; the rest is never cut, because the worth of the signature stands last in it.
-func sayEvent(c *kit.Call, e *follow.Event) {
+func sayEvent(c *kit.Call, e *follow.Event, all bool) {
 	const stamp = "15:04:05 "
-	line, text := e.At.Local().Format(stamp)+eventLine(c, e), ""
+	line, text := e.At.Local().Format(stamp)+eventLine(c, e, all), ""
 	if e.Kind == follow.Mail {
 		line, text = line+":", firstOf(e.Message.Text())
 	}
@@ -125,12 +130,12 @@ func sayEvent(c *kit.Call, e *follow.Event) {
 }
 
 // eventLine writes an event but for the text of a message. All that comes from others is cleaned.
-func eventLine(c *kit.Call, e *follow.Event) string {
+func eventLine(c *kit.Call, e *follow.Event, all bool) string {
 	switch e.Kind {
 	case follow.Mail:
 		m := e.Message
 		line := "mail " + kit.Clean(m.ID) + " from " + kit.Name(m.Actor.Instance)
-		if c.On("all") {
+		if all {
 			line += " to " + kit.Name(address.Instance(address.SegmentToAddress(e.Mailbox)))
 		}
 		line += " (" + verdictText(e.Verdict, m.Actor.Role)

@@ -22,7 +22,7 @@ func TestEventOnTerminal(t *testing.T) {
 	}
 	for columns, lines := range map[int]int{0: 1, 60: 2, 120: 2, 400: 1} {
 		c := &kit.Call{Input: &kit.Input{Under: kit.Tutti}, Columns: columns}
-		sayEvent(c, &follow.Event{Kind: follow.Mail, At: time.Now(), Message: m, Verdict: &trust.Verdict{Word: trust.Verified}})
+		sayEvent(c, &follow.Event{Kind: follow.Mail, At: time.Now(), Message: m, Verdict: &trust.Verdict{Word: trust.Verified}}, false)
 		got := string(c.Out)
 		if strings.Count(got, "\n") != lines || !strings.Contains(got, "codex:bob:a09411bf1690 (") || !strings.Contains(got, "long long") {
 			t.Errorf("%d columns: got %q, want %d lines", columns, got, lines)

@@ -14,14 +14,16 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
+type whoamiOptions struct{ As string }
+
 // runWhoami shows who speaks here. It registers no agent.
-func runWhoami(ctx context.Context, c *kit.Call) error {
+func runWhoami(ctx context.Context, c *kit.Call, opt *whoamiOptions) error {
 	w, err := c.World(app.Reading)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	s, err := c.Peek(ctx, w, c.Value("as"))
+	s, err := c.Peek(ctx, w, opt.As)
 	var unknown *identity.UnknownError
 	if err != nil && !errors.As(err, &unknown) {
 		return err

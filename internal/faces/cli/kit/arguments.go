@@ -155,14 +155,6 @@ func PublicKeyFile(path string) (key signature.Public, err error) {
 // MaxKeyFile bounds a key file; a key takes about 120 bytes.
 const MaxKeyFile = 64 << 10
 
-// FlagIf is the value of a flag that the verb may not have.
-func (c *Call) FlagIf(name string) string {
-	if c.Verb.Flag(c.Under, name) < 0 {
-		return ""
-	}
-	return c.Value(name)
-}
-
 // FileArg is an argument for Body that names a file without "@" before it, unless it is a JSON object.
 func FileArg(arg string) string {
 	if arg != "-" && !strings.HasPrefix(arg, "@") && !strings.HasPrefix(strings.TrimSpace(arg), "{") {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -127,25 +126,9 @@ func (c *Call) Prefix() string {
 	return c.title()
 }
 
-// On tells whether a switch is on.
-func (c *Call) On(name string) bool {
-	return c.IsSet(name) && c.Text(name) == "true"
-}
-
-// Count returns the value of a flag that takes a whole number, and otherwise when it was not given.
-func (c *Call) Count(name string, otherwise int) int {
-	if n, err := strconv.Atoi(c.Text(name)); err == nil {
-		return n
-	}
-	return otherwise
-}
-
-// Duration returns the value of a flag that takes a duration, and otherwise when it was not given.
-func (c *Call) Duration(name string, otherwise time.Duration) time.Duration {
-	if d, err := time.ParseDuration(c.Text(name)); err == nil {
-		return d
-	}
-	return otherwise
+// on tells whether a switch is on.
+func (c *Call) on(name string) bool {
+	return c.Input.IsSet(name) && c.Text(name) == "true"
 }
 
 // Arg returns a positional argument, "" when it was not given.
@@ -225,7 +208,7 @@ func Plural(n int, noun string) string { return termsafe.Plural(n, noun) }
 
 // withTimeout bounds a verb by --timeout, when it was given.
 func (c *Call) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	if d := c.Duration("timeout", 0); d > 0 {
+	if d, err := time.ParseDuration(c.Text("timeout")); err == nil && d > 0 {
 		return context.WithTimeout(ctx, d)
 	}
 	return ctx, func() {}

@@ -70,13 +70,16 @@ func (c *Call) WriteMode() app.Mode {
 	return app.Writing
 }
 
-// Value returns the value of a flag, "" when none was given. Under h2a a flag without a value reads "true".
-func (c *Call) Value(name string) string {
+// value returns the value of a flag, "" when none was given. Under h2a a flag without a value reads "true".
+func (c *Call) value(name string) string {
 	if v := c.Text(name); c.Under != H2A || v != "true" {
 		return v
 	}
 	return ""
 }
+
+// As is the agent that the flag --as names, of a verb that has one; "" for none.
+func (c *Call) As() string { return c.value("as") }
 
 // Missing reports a flag that the verb cannot do without.
 func (c *Call) Missing(flag any) error {
@@ -102,7 +105,7 @@ func (c *Call) Requires(flags ...any) error {
 		return nil
 	}
 	for _, flag := range flags {
-		if field, ok := flag.(*string); ok && *field == "" || !ok && c.Value(c.FlagName(flag)) == "" {
+		if field, ok := flag.(*string); ok && *field == "" || !ok && c.value(c.FlagName(flag)) == "" {
 			return c.Missing(flag)
 		}
 	}

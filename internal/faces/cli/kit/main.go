@@ -60,7 +60,7 @@ func (p *Program) run() (status int) {
 	in, err := Parse(p.Table, under, cross, os.Args[1:])
 	c := NewCall(in, p)
 	if !p.Full {
-		if in.Verb == nil && !c.IsSet("version") || under == Tutti && early(os.Args[1:]) || in.Verb != nil && p.Passes(c, err) {
+		if in.Verb == nil && !c.Input.IsSet("version") || under == Tutti && early(os.Args[1:]) || in.Verb != nil && p.Passes(c, err) {
 			return c.Finish(c.misfit(HandOver()))
 		}
 		return c.Finish(c.Perform(p, err))
@@ -87,8 +87,8 @@ func NewCall(in *Input, p *Program) *Call {
 	if in.vals == nil {
 		in.room()
 	}
-	c.Quiet, c.Verbose = c.On("quiet"), c.On("verbose")
-	c.JSON = in.Under == H2A || c.On("json")
+	c.Quiet, c.Verbose = c.on("quiet"), c.on("verbose")
+	c.JSON = in.Under == H2A || c.on("json")
 	if in.Verb != nil && in.Verb.TextOnly {
 		c.JSON = false
 	}
@@ -112,7 +112,7 @@ func (c *Call) Perform(p *Program, wrong error) error {
 	switch {
 	case c.Help && (v != nil || wrong == nil):
 		return p.Help(c)
-	case c.IsSet("version"):
+	case c.Input.IsSet("version"):
 		c.version()
 		return nil
 	case wrong != nil && (v == nil || !v.Lax || v.Mute):

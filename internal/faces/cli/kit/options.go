@@ -65,9 +65,9 @@ func (c *Call) fill() {
 		}
 		switch p := v.Addr().Interface().(type) {
 		case *bool:
-			*p = c.On(name)
+			*p = c.on(name)
 		case *string:
-			*p = c.Value(name)
+			*p = c.value(name)
 		case *int:
 			*p, _ = strconv.Atoi(c.Text(name))
 		case *time.Duration:

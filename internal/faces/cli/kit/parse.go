@@ -311,9 +311,6 @@ func (in *Input) Text(name string) string {
 	return ""
 }
 
-// SetText changes the value of a flag that was given.
-func (in *Input) SetText(name, val string) { in.put(in.Verb.Flag(in.Under, name), val) }
-
 // countArgs tells whether there are too few or too many words beside the flags.
 func (in *Input) countArgs() error {
 	v := in.Verb

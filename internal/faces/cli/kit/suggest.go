@@ -93,7 +93,7 @@ var otherWords = [...]struct{ typed, verbs string }{
 	{"read mail check messages", "receive, inbox"},
 	{"msg message tell write post", "send"},
 	{"join login", "connect, install"},
-	{"setup configure config", "host setup, connect, install"},
+	{"configure config", "setup, host setup, connect"},
 	{"plugin plugins", "host plugin"},
 	{"hooks", "host setup, hook"},
 	{"skill skills", "install-skills"},

@@ -14,7 +14,7 @@ func (c *Call) look() {
 	if errs, ok := c.ErrFile.(*os.File); ok {
 		c.ErrColumns = Columns(errs)
 	}
-	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || c.On("no-color")
+	plain := os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || c.on("no-color")
 	if plain {
 		return
 	}

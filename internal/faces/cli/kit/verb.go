@@ -197,8 +197,8 @@ func Join(families ...[]Verb) (t Table) {
 }
 
 // With returns the verb with another function: one program may do more under a name than the other.
-func (v Verb) With(run Func) Verb {
-	v.Run = run
+func (v Verb) With(run Func, opts *Options) Verb {
+	v.Run, v.Opts = run, opts
 	return v
 }
 

@@ -27,7 +27,7 @@ type parcelOptions struct{ Instance, JSON string }
 
 // readParcel reads the envelope, opens the bus at the mailbox of --instance, and completes what is missing. The caller closes
 // the account.
-func readParcel(ctx context.Context, c *kit.Call, opt *parcelOptions) (*parcel, error) {
+func readParcel(ctx context.Context, c *kit.Call, opt *parcelOptions, as string) (*parcel, error) {
 	if opt.Instance == "" {
 		return nil, c.Missing(&opt.Instance)
 	}
@@ -40,7 +40,7 @@ func readParcel(ctx context.Context, c *kit.Call, opt *parcelOptions) (*parcel, 
 		return nil, err
 	}
 	p := &parcel{Account: d}
-	if p.raw, p.who, err = fast.Complete(ctx, c, d, raw, signed); err == nil && !signed {
+	if p.raw, p.who, err = fast.Complete(ctx, c, d, raw, signed, as); err == nil && !signed {
 		p.vouched, err = fast.Vouched(ctx, c, d, p.raw, p.who)
 	}
 	if err != nil {
@@ -57,7 +57,7 @@ type inboxPutOptions struct {
 
 // runInboxPut puts an envelope into the mailbox of exactly that address.
 func runInboxPut(ctx context.Context, c *kit.Call, opt *inboxPutOptions) error {
-	p, err := readParcel(ctx, c, &opt.parcelOptions)
+	p, err := readParcel(ctx, c, &opt.parcelOptions, opt.As)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ type copied struct {
 
 // runOutboxPut stores a copy of a message that was sent elsewhere.
 func runOutboxPut(ctx context.Context, c *kit.Call, opt *parcelOptions) error {
-	p, err := readParcel(ctx, c, opt)
+	p, err := readParcel(ctx, c, opt, "")
 	if err != nil {
 		return err
 	}

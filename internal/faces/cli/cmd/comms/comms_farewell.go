@@ -25,7 +25,7 @@ func runCommsFarewell(ctx context.Context, c *kit.Call, opt *commsFarewellOption
 	if err != nil {
 		return err
 	}
-	retries, err := fast.Retries(c)
+	retries, err := fast.Retries(c, &opt.Retries)
 	if err != nil {
 		return err
 	}

@@ -193,7 +193,7 @@ func runRoute(ctx context.Context, c *kit.Call, opt *routeOptions) error {
 	if _, err := subs.May(ctx, d.Who.Instance); err != nil {
 		return subagentFault(c, err)
 	}
-	raw, _, err = fast.Complete(ctx, c, d, raw, signed)
+	raw, _, err = fast.Complete(ctx, c, d, raw, signed, "")
 	if err != nil {
 		return err
 	}

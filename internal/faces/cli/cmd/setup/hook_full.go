@@ -15,8 +15,8 @@ import (
 )
 
 // hookFully is the hook with all that there may be to say.
-func hookFully(ctx context.Context, c *kit.Call) error {
-	return fast.HookWith(ctx, c, &fast.HookSources{Projects: projectsHere, Warner: hook.WarnHere, Waits: waitingForHook})
+func hookFully(ctx context.Context, c *kit.Call, opt *fast.HookOptions) error {
+	return fast.HookWith(ctx, c, opt, &fast.HookSources{Projects: projectsHere, Warner: hook.WarnHere, Waits: waitingForHook})
 }
 
 // projectsHere leads hooks to the mail between projects. Settings are read only when some has come.
@@ -36,4 +36,4 @@ func waitingForHook(ctx context.Context, c *kit.Call, w *app.World, me address.I
 	return full.WaitingForAgent(ctx, w, full.Agreements(w), me, by, time.Now())
 }
 
-var HookVerbs = []kit.Verb{fast.HookRow.With(hookFully)}
+var HookVerbs = []kit.Verb{fast.HookRow.With(nil, kit.WithFlags(hookFully))}

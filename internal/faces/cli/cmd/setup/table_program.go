@@ -123,7 +123,7 @@ $ tutti man --dir ./man1`,
 		See:  "help, install",
 	},
 	{
-		Name: "help", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, Run: docs.RunHelp, TextOnly: true,
+		Name: "help", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Indifferent, MaxArgs: 2, Offer: kit.VerbNames, Opts: kit.WithFlags(docs.RunHelp), TextOnly: true,
 		Short: "show the verbs, or the help of one verb",
 		Args:  "[<verb>|more]",
 		Flags: []kit.Flag{{Name: "all", Kind: kit.Switch, Help: "all verbs, a line each, and the flags that every verb has"}},

@@ -34,11 +34,11 @@ type order struct {
 const here = "this machine"
 
 // haltAll halts the other machines, and returns those that are halted. This one has been halted by then, or local says why not.
-func haltAll(ctx context.Context, c *kit.Call, reason string, local error) (hosts []byte, halted fleet.Net, err error) {
+func haltAll(ctx context.Context, c *kit.Call, opt *fast.HaltOptions, local error) (hosts []byte, halted fleet.Net, err error) {
 	hosts, all, err := toAll(ctx, c, local, false, order{
 		doing: "Halting", did: "HALT file written", title: "HALT", done: "halted", verb: "halt", unit: "stopped",
 		give: func(ctx context.Context, n fleet.Net, told func(fleet.Result)) []fleet.Result {
-			return n.Halt(ctx, reason, !c.On("no-stop-watcher"), told)
+			return n.Halt(ctx, fast.HaltReason(c), !opt.NoStopWatcher, told)
 		},
 	})
 	for _, r := range all {
@@ -50,10 +50,10 @@ func haltAll(ctx context.Context, c *kit.Call, reason string, local error) (host
 }
 
 // killThere ends the agents of other machines, or their commands, as was done here.
-func killThere(ctx context.Context, c *kit.Call, net fleet.Net) (views []fast.RemoteEnd, err error) {
+func killThere(ctx context.Context, c *kit.Call, opt *fast.HaltOptions, net fleet.Net) (views []fast.RemoteEnd, err error) {
 	_ = c.Flush()
 	left := 0
-	net.Kill(ctx, strings.TrimPrefix(fast.EndFlag(c), "--"), func(k fleet.Killed) {
+	net.Kill(ctx, strings.TrimPrefix(opt.EndFlag(), "--"), func(k fleet.Killed) {
 		v := fast.RemoteEnd{Machine: k.Title, OK: k.Err == nil, Ended: k.Ended}
 		mark, note := c.Paint(kit.Green, "✓"), strconv.Itoa(k.Ended)+" ended"
 		if k.Err != nil {
@@ -67,18 +67,18 @@ func killThere(ctx context.Context, c *kit.Call, net fleet.Net) (views []fast.Re
 		}
 	})
 	if left > 0 {
-		err = kit.BadState("", "%s: agents may still run on %s", fast.EndFlag(c), kit.Plural(left, "machine"))
+		err = kit.BadState("", "%s: agents may still run on %s", opt.EndFlag(), kit.Plural(left, "machine"))
 	}
 	return views, err
 }
 
 // resumeAll clears the switch of the other machines. That of this one has been cleared by then, or local says why not; it was not
 // set if absent.
-func resumeAll(ctx context.Context, c *kit.Call, local error, absent bool) (hosts []byte, err error) {
+func resumeAll(ctx context.Context, c *kit.Call, opt *fast.ResumeOptions, local error, absent bool) (hosts []byte, err error) {
 	hosts, _, err = toAll(ctx, c, local, absent, order{
 		doing: "Resuming", did: "HALT file removed", absent: "nothing was halted", title: "RESUME", done: "resumed", verb: "resume", unit: "started",
 		give: func(ctx context.Context, n fleet.Net, told func(fleet.Result)) []fleet.Result {
-			return n.Resume(ctx, !c.On("no-start-watcher"), told)
+			return n.Resume(ctx, !opt.NoStartWatcher, told)
 		},
 	})
 	return hosts, err

@@ -10,27 +10,27 @@ import (
 )
 
 // haltFully halts this machine, looks at what that reached, and halts other machines.
-func haltFully(ctx context.Context, c *kit.Call) error {
-	if fast.Drills(c) {
+func haltFully(ctx context.Context, c *kit.Call, opt *fast.HaltOptions) error {
+	if fast.Drills(c, opt) {
 		return runDrill(ctx, c)
 	}
-	state, d, failed := fast.HaltHere(ctx, c)
+	state, d, failed := fast.HaltHere(ctx, c, opt)
 	raised := failed == nil
 	var report *fast.HaltView
 	if c.Under == kit.Tutti && raised {
-		report = lookAtHalt(ctx, c, state, d.Watcher)
+		report = lookAtHalt(ctx, c, opt, state, d.Watcher)
 	}
 	var machines []byte
 	var others fleet.Net
-	if c.On("tailnet") {
+	if opt.Tailnet {
 		var err error
-		if machines, others, err = haltAll(ctx, c, fast.HaltReason(c), failed); failed == nil {
+		if machines, others, err = haltAll(ctx, c, opt, failed); failed == nil {
 			failed = err
 		}
 	}
 	if report != nil {
 		report.Machines = machines
-		return errors.Join(failed, finishHalt(ctx, c, report, others))
+		return errors.Join(failed, finishHalt(ctx, c, opt, report, others))
 	}
 	if c.JSON && (raised || machines != nil) {
 		v := fast.ViewOfHalt(state, d.Watcher)
@@ -41,16 +41,16 @@ func haltFully(ctx context.Context, c *kit.Call) error {
 }
 
 // resumeFully clears the switch here and on other machines, and says what the halt has left lying.
-func resumeFully(ctx context.Context, c *kit.Call) error {
+func resumeFully(ctx context.Context, c *kit.Call, opt *fast.ResumeOptions) error {
 	who, err := c.ForUser("lift a halt")
 	if err != nil {
 		return err
 	}
-	if err := mayGoOn(ctx, c); err != nil {
+	if err := mayGoOn(ctx, c, opt); err != nil {
 		return err // before the halt is lifted
 	}
-	d, failed := fast.ResumeHere(ctx, c, who)
-	if failed != nil && !c.On("tailnet") {
+	d, failed := fast.ResumeHere(ctx, c, opt, who)
+	if failed != nil && !opt.Tailnet {
 		return failed
 	}
 	v := &fast.HaltView{Held: []fast.HeldMessage{}, Open: []fast.OpenConversation{}}
@@ -59,15 +59,15 @@ func resumeFully(ctx context.Context, c *kit.Call) error {
 			showRemains(c, v)
 		}
 	}
-	if c.On("tailnet") {
-		if v.Machines, err = resumeAll(ctx, c, failed, !d.Was.Halted); failed == nil {
+	if opt.Tailnet {
+		if v.Machines, err = resumeAll(ctx, c, opt, failed, !d.Was.Halted); failed == nil {
 			failed = err
 		}
 	}
-	if c.On("restart") {
+	if opt.Restart {
 		if err := restart(ctx, c, v); failed == nil {
 			failed = err
 		}
 	}
-	return fast.LetGoOn(ctx, c, &d, failed, v)
+	return fast.LetGoOn(ctx, c, opt, &d, failed, v)
 }

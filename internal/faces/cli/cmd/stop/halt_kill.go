@@ -27,13 +27,13 @@ type kill struct {
 }
 
 // endAgents ends what --kill or --tools asks for: here, and then on the other machines that are halted. It asks once.
-func endAgents(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet.Net) error {
-	agents, err := mayEnd(c, v)
+func endAgents(ctx context.Context, c *kit.Call, opt *fast.HaltOptions, v *fast.HaltView, others fleet.Net) error {
+	agents, err := mayEnd(c, opt, v)
 	if err != nil {
 		return err
 	}
 	prepare := commandsHere
-	if c.On("kill") {
+	if opt.Kill {
 		prepare = agentsHere
 	}
 	here, err := prepare(ctx, c, v, agents)
@@ -53,7 +53,7 @@ func endAgents(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet.
 		}
 		return nil
 	}
-	if err := confirmKill(c, what); err != nil {
+	if err := confirmKill(c, opt, what); err != nil {
 		return err
 	}
 	if here.what != "" {
@@ -61,7 +61,7 @@ func endAgents(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet.
 	}
 	if len(others.Hosts) > 0 {
 		var far error
-		v.Remote, far = killThere(ctx, c, others)
+		v.Remote, far = killThere(ctx, c, opt, others)
 		err = errors.Join(err, far)
 	}
 	return err
@@ -95,12 +95,12 @@ func killAgents(ctx context.Context, c *kit.Call, v *fast.HaltView, agents []age
 }
 
 // mayEnd are the agents that this switch is for, if this caller may end them.
-func mayEnd(c *kit.Call, v *fast.HaltView) (agents []agentproc.Agent, err error) {
+func mayEnd(c *kit.Call, opt *fast.HaltOptions, v *fast.HaltView) (agents []agentproc.Agent, err error) {
 	if _, err := kit.FactsOf(c.App).ForUser("end agents"); err != nil {
-		return nil, kit.Refuse(kit.HintOf(err), "%s: %s; the switch is set", fast.EndFlag(c), kit.Clean(err.Error()))
+		return nil, kit.Refuse(kit.HintOf(err), "%s: %s; the switch is set", opt.EndFlag(), kit.Clean(err.Error()))
 	}
 	if v.Unavailable != "" {
-		return nil, kit.FailIO(kit.InstallHint, nil, "%s: nothing was ended: %s", fast.EndFlag(c), v.Unavailable)
+		return nil, kit.FailIO(kit.InstallHint, nil, "%s: nothing was ended: %s", opt.EndFlag(), v.Unavailable)
 	}
 	for _, a := range v.Agents {
 		if !a.Elsewhere {
@@ -274,13 +274,13 @@ func EndedLine(e *agentproc.Ended) string {
 }
 
 // confirmKill asks at a terminal, unless --yes was given.
-func confirmKill(c *kit.Call, what string) error {
-	if c.On("yes") {
+func confirmKill(c *kit.Call, opt *fast.HaltOptions, what string) error {
+	if opt.Yes {
 		return nil
 	}
 	in, ok := c.In.(*os.File)
 	if !ok || kit.Columns(in) == 0 {
-		return kit.Refuse("add --yes", "%s: nothing was ended; confirm at a terminal or with --yes. The halt is set", fast.EndFlag(c))
+		return kit.Refuse("add --yes", "%s: nothing was ended; confirm at a terminal or with --yes. The halt is set", opt.EndFlag())
 	}
 	c.Out = append(c.Out, "End "+what+"? Unsaved work of the tools is lost. [y/N] "...)
 	if err := c.Flush(); err != nil {
@@ -288,7 +288,7 @@ func confirmKill(c *kit.Call, what string) error {
 	}
 	answer, _ := bufio.NewReader(io.LimitReader(in, 100)).ReadString('\n')
 	if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
-		return kit.Refuse("", "%s: nothing was ended; the switch is set", fast.EndFlag(c))
+		return kit.Refuse("", "%s: nothing was ended; the switch is set", opt.EndFlag())
 	}
 	return nil
 }

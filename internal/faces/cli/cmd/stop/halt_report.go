@@ -24,13 +24,13 @@ import (
 const reportTime = time.Second
 
 // haltReached looks at what a halt reached, and ends the turns of Codex meanwhile.
-func haltReached(ctx context.Context, c *kit.Call) (*haltreport.Report, []agentproc.Agent, error) {
+func haltReached(ctx context.Context, c *kit.Call, opt *fast.HaltOptions) (*haltreport.Report, []agentproc.Agent, error) {
 	o, err := reportOptions(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	o.Wait = reportTime
-	if c.On("tailnet") {
+	if opt.Tailnet {
 		o.Wait = reportTime / 4 // the other machines wait to be halted
 	}
 	o.Interrupt = func(ctx context.Context, server agentproc.Agent) error {
@@ -89,14 +89,14 @@ func unreviewed(home string, a *agentproc.Agent) bool {
 }
 
 // lookAtHalt finds out what the halt reached, and prints it unless JSON was asked for.
-func lookAtHalt(ctx context.Context, c *kit.Call, state halt.State, watcher string) *fast.HaltView {
+func lookAtHalt(ctx context.Context, c *kit.Call, opt *fast.HaltOptions, state halt.State, watcher string) *fast.HaltView {
 	v := fast.ViewOfHalt(state, watcher)
 	switch {
 	case c.Alien != nil:
 		v.Unavailable = kit.Clean(c.Alien.Error())
 	default:
 		var err error
-		if v.Report, v.Agents, err = haltReached(ctx, c); err != nil {
+		if v.Report, v.Agents, err = haltReached(ctx, c, opt); err != nil {
 			v.Report, v.Unavailable = nil, kit.Clean(err.Error())
 		}
 	}
@@ -106,9 +106,9 @@ func lookAtHalt(ctx context.Context, c *kit.Call, state halt.State, watcher stri
 
 // finishHalt ends the agents where that was asked for, here and on the other machines that are halted, and says how to go on where a
 // person reads it.
-func finishHalt(ctx context.Context, c *kit.Call, v *fast.HaltView, others fleet.Net) (err error) {
-	if c.On("kill") || c.On("tools") {
-		err = endAgents(ctx, c, v, others)
+func finishHalt(ctx context.Context, c *kit.Call, opt *fast.HaltOptions, v *fast.HaltView, others fleet.Net) (err error) {
+	if opt.Kill || opt.Tools {
+		err = endAgents(ctx, c, opt, v, others)
 	}
 	if c.JSON {
 		c.Result(v)

@@ -37,12 +37,12 @@ func sessionMeant(ctx context.Context, c *kit.Call, name string, err error) (str
 }
 
 // mayGoOn finds the agent that --session names, by its own name or that of its session, and refuses one whose session has ended.
-func mayGoOn(ctx context.Context, c *kit.Call) error {
-	name := c.Value("session")
+func mayGoOn(ctx context.Context, c *kit.Call, opt *fast.ResumeOptions) error {
+	name := opt.Session
 	if name == "" {
 		return nil
 	}
-	o, who, err := fast.GoesOn(ctx, c, app.Reading)
+	o, who, err := fast.GoesOn(ctx, c, name, app.Reading)
 	if err != nil {
 		agent, e := sessionMeant(ctx, c, name, err)
 		switch {
@@ -51,8 +51,8 @@ func mayGoOn(ctx context.Context, c *kit.Call) error {
 		case agent == "":
 			return err
 		}
-		c.SetText("session", agent)
-		if o, who, err = fast.GoesOn(ctx, c, app.Reading); err != nil {
+		opt.Session = agent
+		if o, who, err = fast.GoesOn(ctx, c, agent, app.Reading); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,6 @@ import (
 )
 
 var Verbs = []kit.Verb{
-	fast.HaltRow.With(haltFully), fast.ResumeRow.With(resumeFully),
-	fast.PauseRow.With(bySession(fast.PauseRow.Run)), fast.UnpauseRow.With(bySession(fast.UnpauseRow.Run)),
+	fast.HaltRow.With(nil, kit.WithFlags(haltFully)), fast.ResumeRow.With(nil, kit.WithFlags(resumeFully)),
+	fast.PauseRow.With(bySession(fast.PauseRow.Run), nil), fast.UnpauseRow.With(bySession(fast.UnpauseRow.Run), nil),
 }
