@@ -18,7 +18,7 @@ func Main() { (&kit.Program{Table: hotVerbs, Passes: passes}).Main() }
 func passes(c *kit.Call, wrong error) bool {
 	v := c.Verb
 	if v == &StatusRow {
-		return c.Help || wrong != nil || c.JSON || !c.On("short")
+		return c.Help || wrong != nil || c.JSON || c.Text("short") != "true"
 	}
 	return c.Help || wrong != nil && !v.Lax && !v.Mute || v.Bus && c.App.NeedsDaemon()
 }
