@@ -104,16 +104,14 @@ func (t *topView) follow(ctx context.Context, show func(*tui.Snapshot, error)) {
 
 // look makes a snapshot of this moment.
 func (t *topView) look(ctx context.Context) (*tui.Snapshot, error) {
-	o := t.looks()
-	o.App = t.c.App.In(t.c.App.WorkDir()) // it reads everything anew
-	v, err := snapshot.Take(ctx, o)
+	v, err := snapshot.Take(ctx, t.looks())
 	return t.shown(v), err
 }
 
 // looks are the options of a look. What it would remark beside it has no place on the screen.
 func (t *topView) looks() *snapshot.Options {
 	c := *t.c
-	c.Out, c.ErrFile = nil, io.Discard
+	c.Out, c.ErrFile, c.App = nil, io.Discard, t.c.App.In(t.c.App.WorkDir()) // an App serves one look at a time
 	o := snapshotOptions(&c)
 	o.Facts = true
 	return o
