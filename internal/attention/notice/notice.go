@@ -165,3 +165,9 @@ func compose(all []Condition) (m Message) {
 	m.Text, m.Outside = strings.Join(text, "\n"), strings.Join(outside, "\n")
 	return m
 }
+
+// TestMessage is a notice with which a user tries the channels.
+func TestMessage() *Message {
+	m := compose([]Condition{{Kind: Test, Of: "test", Agent: "tutti", About: "This is how tutti tells you that an agent needs you."}})
+	return &m
+}

@@ -16,7 +16,7 @@ import (
 
 // verbs is the whole table. The order is that of help.
 var verbs = kit.Join(
-	stop.Verbs, status.Verbs, bus.AgentVerbs, bus.MailVerbs, comms.SearchVerbs, bus.KeyVerbs, bus.WatchVerbs, setup.UpVerbs, status.WebVerbs,
+	stop.Verbs, status.Verbs, bus.AgentVerbs, bus.MailVerbs, comms.SearchVerbs, bus.KeyVerbs, bus.WatchVerbs, setup.UpVerbs, setup.NoticeVerbs, status.WebVerbs,
 	comms.Verbs, comms.MoreVerbs, comms.LookVerbs, comms.NetVerbs, session.Verbs, session.StopVerbs, session.ScreenVerbs,
 	session.ChangeVerbs,
 	session.MonitorVerbs, bus.KeepaliveVerbs, session.JobVerbs, setup.MCPVerbs, setup.HookVerbs, bus.RootVerbs,

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"tutti/internal/attention/glance"
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/test/boundtest"
@@ -53,6 +54,7 @@ var haltLines = map[string]string{
 	"job register":           "work",
 	"job submit":             "think --agent claude",
 	"keys trust":             "ZED",
+	"notice test":            "",
 	"negotiate counter":      "nego:1 ARTIFACT --force --base latest --instance BOB",
 	"negotiate event":        `nego:1 {"type":"event","body":{"text":"x"}} --instance BOB`,
 	"negotiate offer":        "nego:1 ARTIFACT --force --base latest --instance BOB",
@@ -89,6 +91,7 @@ var haltLines = map[string]string{
 // oneHome are the verbs that cannot do anything in one home folder without terminal, peers, tmux and gpg: their lines are tried under halt only.
 var oneHome = []string{
 	"answer", "escalation answer", "keys trust", // a terminal
+	"notice test",                             // a desktop
 	"comms send", "comms recv", "comms trust", // gpg, or a second machine
 	"remote send", "remote mirror", "drive", "drive receive", // a peer that trusts the agent
 	"session create", "session resume", "conductor claim", // tmux, or a live session
@@ -117,6 +120,9 @@ func seeHome(t *testing.T, home string) map[string]seenFile {
 	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if d.Name() == glance.Name { // the counts of a look: no action
+			return nil
 		}
 		info, err := d.Info()
 		if err != nil {

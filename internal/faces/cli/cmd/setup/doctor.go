@@ -156,6 +156,7 @@ func examineAll(ctx context.Context, c *kit.Call, opt *doctorOptions, r *report,
 		checkDrills(c, r)
 		checkSystem(c, r)
 		checkUp(c, r, root)
+		checkNotices(c, r)
 		checkLeft(c, r)
 		checkServers(c, r)
 	}

@@ -28,6 +28,9 @@ a minute, you get a desktop notice. For mail to you the notice comes at once. Th
 until the mail is read, or until ten minutes have passed and more has come. Without a desktop it prints a line.
 "desktop", "climb" (the minute) and "enabled" in the table [wake] of the settings change this.
 
+It also tells you when an agent waits for your approval or decision, is blocked, reaches its limit or ends without a
+stop, and when everything is halted. The table [notify] of the settings has the channels and quiet hours.
+
 It carries messages that you and your agents sent to agents on other machines, and tries again until they are taken.
 
 It also keeps agents in tmux live while their agent CLI runs (as "tutti keepalive" does), keeps the session registry
