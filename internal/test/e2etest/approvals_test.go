@@ -150,11 +150,16 @@ func TestOpencodeApprovals(t *testing.T) {
 	s.until("the tool has run", func() bool { return there(file("one")) })
 	over()
 
-	asks("two") // a halt denies
+	asks("two") // a pause denies
+	tutti(t, s.d.home, "pause", s.d.work, "disk check")
+	over()
+	tutti(t, s.d.home, "unpause", s.d.work)
+
+	asks("three") // a halt denies
 	tutti(t, s.d.home, "halt", "--no-stop-watcher", "disk check")
 	over()
-	if there(file("two")) {
-		t.Error("the tool ran although everything is halted")
+	if there(file("two")) || there(file("three")) {
+		t.Error("a tool ran although it was paused or halted")
 	}
 }
 
