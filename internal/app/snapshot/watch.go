@@ -92,7 +92,15 @@ func (w *watch) registry(path string) { w.folder(filepath.Dir(path), filepath.Ba
 
 // reports is what changes on a bus when agents write, read, ask, agree, are blocked, come or go.
 var reports = []store.Scope{
-	{Kind: store.Inbox}, {Kind: store.Archive}, {Kind: store.Journal}, {Kind: store.Escalation}, {Kind: store.Blockage}, {Kind: store.FileLease}, {Kind: store.Negotiation}, {Kind: store.Outgoing}, {Kind: store.Quarantine},
+	{Kind: store.Inbox},
+	{Kind: store.Archive},
+	{Kind: store.Journal},
+	{Kind: store.Escalation},
+	{Kind: store.Blockage},
+	{Kind: store.FileLease},
+	{Kind: store.Negotiation},
+	{Kind: store.Outgoing},
+	{Kind: store.Quarantine},
 	{Kind: store.Presence},
 }
 
