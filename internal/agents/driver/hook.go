@@ -123,6 +123,8 @@ type Call struct {
 	Prompt       string   // at Prompt: what the user said. At most 4096 bytes are kept
 	Tool         string   // at Use, Tool and Ask: as the program spells it
 	Files        []string // at Use of a tool that changes files: what is about to be changed, as the model spells it; at Tool: what was
+	Input        []byte   // at Ask: the arguments of the tool, as JSON
+	Rules        []byte   // at Ask: the rules that the program suggests so that it need not ask again, as JSON; nil: none
 	Again        bool     // at Stop: this turn was asked for by a hook
 	// Helper: the event is one of an agent that the agent of the conversation has set to work. What is said then, that one
 	// hears. From documentation alone.
@@ -143,8 +145,8 @@ const keepPrompt = 4096
 // Read reads the input of a hook that was called for an event. The event that the input names outranks the one of the command
 // line, which a user may have copied to another event.
 func (h *Hooks) Read(event string, input []byte) (Call, error) {
-	var v [11][]byte
-	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id", "notification_type", "tool_name"}
+	var v [13][]byte
+	names := []string{"hook_event_name", "session_id", "cwd", "transcript_path", "source", "reason", "prompt", "stop_hook_active", "agent_id", "notification_type", "tool_name", "tool_input", "permission_suggestions"}
 	if len(input) > MaxHook || !canonjson.Pick(input, names, v[:]) {
 		return Call{}, ErrInput
 	}
@@ -168,6 +170,9 @@ func (h *Hooks) Read(event string, input []byte) (Call, error) {
 	c.Tool, _ = canonjson.String(v[10])
 	if (e.Moment == Use || e.Moment == Tool) && slices.Contains(e.Edits, c.Tool) {
 		c.Files = edited(input)
+	}
+	if e.Moment == Ask {
+		c.Input, c.Rules = v[11], v[12]
 	}
 	c.Again, _ = canonjson.Bool(v[7])
 	helper, _ := canonjson.String(v[8])
@@ -282,12 +287,34 @@ func denyAsked(e Event, why string) Answer { return asked(e, why, false) }
 func interruptAsked(e Event, why string) Answer { return asked(e, why, true) }
 
 func asked(e Event, why string, interrupt bool) Answer {
-	var o, specific, decision canonjson.Object
+	var decision canonjson.Object
 	decision.Str("behavior", "deny")
 	decision.Str("message", why)
 	if interrupt {
 		decision.Bool("interrupt", true)
 	}
+	return decided(e, &decision)
+}
+
+// Allow is the answer at Ask that lets the tool run: with other arguments where input is not nil, and with rules that the program keeps so
+// that it does not ask again where rules is not nil.
+func (e Event) Allow(input, rules []byte) Answer {
+	var decision canonjson.Object
+	decision.Str("behavior", "allow")
+	if input != nil {
+		decision.Raw("updatedInput", input)
+	}
+	if rules != nil {
+		decision.Raw("updatedPermissions", rules)
+	}
+	return decided(e, &decision)
+}
+
+// Refuse is the answer at Ask by which the user refuses the tool, and the agent goes on.
+func (e Event) Refuse(why string) Answer { return asked(e, why, false) }
+
+func decided(e Event, decision *canonjson.Object) Answer {
+	var o, specific canonjson.Object
 	specific.Str("hookEventName", e.Name)
 	specific.Raw("decision", decision.Bytes())
 	o.Raw("hookSpecificOutput", specific.Bytes())

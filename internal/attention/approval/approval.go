@@ -3,7 +3,7 @@
 //
 // It promises:
 //
-//   - A request is there while its hook waits. One whose agent CLI has ended is not listed, and its file is removed.
+//   - A request is there while its hook waits. One whose hook was killed is not listed, and its file is removed.
 //   - The first answer counts. Whoever answers a request that was answered, or is gone, gets an error.
 //   - Every answer that a hook took is kept: who gave it, when, to what, from which face.
 //
@@ -70,6 +70,7 @@ type Request struct {
 	PID          int       `json:"pid"` // of the agent CLI, with its start and the boot
 	Start        uint64    `json:"start"`
 	Boot         string    `json:"boot"`
+	Hook         Process   `json:"hook"` // that waits; Ask fills it in
 	Conversation string    `json:"conversation,omitempty"`
 	Dir          string    `json:"dir,omitempty"`
 	Instance     string    `json:"instance,omitempty"`
@@ -79,8 +80,12 @@ type Request struct {
 	At           time.Time `json:"at"`
 }
 
-// Process is that of the agent CLI.
-func (r *Request) Process() proc.ID { return proc.ID{PID: r.PID, Start: r.Start, Boot: r.Boot} }
+// A Process is the hook that waits.
+type Process struct {
+	PID   int    `json:"pid"`
+	Start uint64 `json:"start"`
+	Boot  string `json:"boot"`
+}
 
 // An Answer is what the user decided.
 type Answer struct {
@@ -100,7 +105,7 @@ type Decision struct {
 
 // The errors of an answer.
 var (
-	ErrGone     = errors.New("it was answered elsewhere, or its agent has ended")
+	ErrGone     = errors.New("it does not wait any more: it was answered elsewhere, or its agent has ended")
 	ErrAnswered = errors.New("it has an answer already")
 	ErrOption   = errors.New("no such option")
 )
@@ -117,7 +122,8 @@ func Ask(state string, r Request) (*Waiting, error) {
 	if _, err := rand.Read(b[:]); err != nil {
 		return nil, err
 	}
-	r.ID = hex.EncodeToString(b[:])
+	self := proc.Self()
+	r.ID, r.Hook = hex.EncodeToString(b[:]), Process{self.PID, self.Start, self.Boot}
 	r.About = termsafe.Cut(r.About, MaxAbout)
 	r.Options = r.Options[:min(len(r.Options), MaxOptions)]
 	for i := range r.Options {
@@ -202,8 +208,8 @@ func List(state string) (all []Request, err error) {
 		if read(filepath.Join(dir, f.Name()), &r) != nil || r.ID != id {
 			continue
 		}
-		if !r.Process().Alive() {
-			_ = forget(dir, id) // its hook was killed with it
+		if hook := (proc.ID{PID: r.Hook.PID, Start: r.Hook.Start, Boot: r.Hook.Boot}); !hook.Alive() {
+			_ = forget(dir, id) // it was killed
 			continue
 		}
 		all = append(all, r)

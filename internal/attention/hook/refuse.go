@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -130,28 +129,4 @@ func (e *event) mark(err *error) {
 		}
 	}
 	*err = errors.Join(*err, hookmark.Record(e.o.State, m))
-}
-
-// besideStep is how often a hook looks that waits beside a dialog.
-const besideStep = 200 * time.Millisecond
-
-// beside waits while a dialog is open, and denies the tool when a halt comes: the hook at Use has run before the dialog, so that the
-// user's yes would run the tool. It ends without a word when the dialog was answered.
-func (e *event) beside(ctx context.Context) error {
-	if !e.call.Event.Beside || e.o.Dialog == nil {
-		return nil
-	}
-	tick := time.NewTicker(besideStep)
-	defer tick.Stop()
-	for e.o.Dialog() {
-		if why, must := e.refused(); must {
-			return e.deny(why)
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-	return nil
 }

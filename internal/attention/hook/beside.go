@@ -1,0 +1,161 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/attention/approval"
+	"tutti/internal/core/canonjson"
+)
+
+// besideStep is how often a hook looks that waits beside a dialog.
+const besideStep = 200 * time.Millisecond
+
+// beside waits while a dialog is open, and denies the tool when a halt comes: the hook at Use has run before the dialog, so that the
+// user's yes would run the tool. Meanwhile the user may answer from elsewhere. It ends without a word when the dialog was answered.
+func (e *event) beside(ctx context.Context) (err error) {
+	if !e.call.Event.Beside || e.o.Dialog == nil {
+		return nil
+	}
+	w, q, err := e.ask()
+	if w != nil {
+		defer func() { err = errors.Join(err, w.Close()) }()
+	}
+	tick := time.NewTicker(besideStep)
+	defer tick.Stop()
+	for e.o.Dialog() {
+		if why, must := e.refused(); must {
+			return errors.Join(err, e.deny(why))
+		}
+		if w != nil {
+			if a, ok := w.Answered(); ok {
+				return errors.Join(err, w.Taken(a, e.o.Now()), e.decide(q, a))
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-tick.C:
+		}
+	}
+	return err
+}
+
+// ask keeps the request of this dialog, so that the user can answer it from elsewhere. q is nil for an approval, and otherwise the one
+// question that the agent asks.
+func (e *event) ask() (w *approval.Waiting, q *question, err error) {
+	if e.o.State == "" || e.o.Process == nil {
+		return nil, nil, nil
+	}
+	id, ok := e.o.Process()
+	if !ok {
+		return nil, nil, nil
+	}
+	r := approval.Request{
+		CLI: e.o.Driver.Name, PID: id.PID, Start: id.Start, Boot: id.Boot, Conversation: e.call.Conversation, Dir: e.call.Dir,
+		Tool: e.call.Tool, About: aboutTool(e.call.Input), At: e.now.UTC(),
+	}
+	if e.load() {
+		r.Instance = string(e.was.Instance)
+	}
+	switch {
+	case e.call.Tool == askTool:
+		if q = questionOf(e.call.Input); q == nil {
+			return nil, nil, nil // several questions, or several answers: only its own dialog can take them
+		}
+		r.About = q.Question
+		for n, o := range q.Options {
+			r.Options = append(r.Options, approval.Option{ID: strconv.Itoa(n + 1), Label: o.Label})
+		}
+	case e.call.Tool == planTool:
+		return nil, nil, nil // a bare yes is not taken by every version
+	default:
+		r.Options = append(r.Options, approval.Option{ID: approval.Allow, Label: "Yes"})
+		if len(e.call.Rules) > len("[]") {
+			r.Options = append(r.Options, approval.Option{ID: approval.Always, Label: "Yes, and do not ask again for this"})
+		}
+		r.Options = append(r.Options, approval.Option{ID: approval.Deny, Label: "No"})
+	}
+	w, err = approval.Ask(e.o.State, r)
+	if err != nil {
+		return nil, nil, fmt.Errorf("keep the request: %w", err)
+	}
+	return w, q, nil
+}
+
+// The tools of Claude Code whose dialogs are other than a yes or no.
+const (
+	askTool  = "AskUserQuestion"
+	planTool = "ExitPlanMode"
+)
+
+// aboutTool is what a tool is to do, in one text: its command, its file, its address, or all of its arguments.
+func aboutTool(input []byte) string {
+	var v [5][]byte
+	canonjson.Pick(input, []string{"command", "file_path", "notebook_path", "url", "query"}, v[:])
+	for _, one := range v {
+		if text, ok := canonjson.String(one); ok && text != "" {
+			return text
+		}
+	}
+	return string(input)
+}
+
+// A question is one that has one answer of several.
+type question struct {
+	Question string `json:"question"`
+	Multi    bool   `json:"multiSelect"`
+	Options  []struct {
+		Label string `json:"label"`
+	} `json:"options"`
+
+	all json.RawMessage // the list with the question, as it came
+}
+
+// questionOf reads the only question of a dialog; nil where there are more, or it takes several answers.
+func questionOf(input []byte) *question {
+	all, _ := canonjson.Get(input, "questions")
+	var qs []question
+	if json.Unmarshal(all, &qs) != nil || len(qs) != 1 || qs[0].Multi || len(qs[0].Options) == 0 || len(qs[0].Options) > approval.MaxOptions {
+		return nil
+	}
+	qs[0].all = all
+	return &qs[0]
+}
+
+// decide gives the agent CLI what the user decided.
+func (e *event) decide(q *question, a approval.Answer) error {
+	var out driver.Answer
+	switch {
+	case q != nil:
+		n, err := strconv.Atoi(a.Option)
+		if err != nil || n < 1 || n > len(q.Options) {
+			return fmt.Errorf("no answer %q", a.Option)
+		}
+		var input, answers canonjson.Object
+		answers.Str(q.Question, q.Options[n-1].Label)
+		input.Raw("questions", q.all)
+		input.Raw("answers", answers.Bytes())
+		out = e.call.Event.Allow(input.Bytes(), nil)
+	case a.Option == approval.Allow:
+		out = e.call.Event.Allow(nil, nil)
+	case a.Option == approval.Always:
+		out = e.call.Event.Allow(nil, e.call.Rules)
+	default:
+		why := a.Text
+		if why == "" {
+			why = "Your user said no."
+		}
+		out = e.call.Event.Refuse(why)
+	}
+	e.said = true
+	if _, err := e.o.Out.Write(out.Out); err != nil {
+		return fmt.Errorf("write the answer: %w", err)
+	}
+	return nil
+}
