@@ -13,9 +13,9 @@ import (
 
 // Times and limits.
 const (
-	gather = 2 * time.Second  // conditions that begin within it share a notice
-	pause  = 10 * time.Second // between two notices
-	again  = time.Minute      // until the same thing may cause a notice again
+	gather = 2 * time.Second // conditions that begin within it share a notice
+	pause  = 3 * time.Second // between two notices
+	again  = time.Minute     // until the same thing may cause a notice again
 
 	maxKnown = 2000
 	maxQueue = 100 // notices that were not accepted yet; the oldest are given up
