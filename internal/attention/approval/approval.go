@@ -4,7 +4,7 @@
 // It promises:
 //
 //   - A request is there while its hook waits. One whose hook was killed is not listed, and its file is removed.
-//   - The first answer counts. Whoever answers a request that was answered, or is gone, gets an error.
+//   - The first answer counts. A later answer is an error, and so is one to a request that is gone.
 //   - Every answer that a hook took is kept: who gave it, when, to what, from which face.
 //
 // Whether the dialog is still open the hook knows, and who may answer the faces check. Texts of a request are those of the agent; who
@@ -110,14 +110,14 @@ var (
 	ErrOption   = errors.New("no such option")
 )
 
-// A Waiting is a request whose hook waits.
-type Waiting struct {
+// A Pending request is one whose hook waits.
+type Pending struct {
 	dir string
 	r   Request
 }
 
 // Ask keeps a request, whose ID it makes. state is the state folder of the user.
-func Ask(state string, r Request) (*Waiting, error) {
+func Ask(state string, r Request) (*Pending, error) {
 	var b [4]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func Ask(state string, r Request) (*Waiting, error) {
 	for i := range r.Options {
 		r.Options[i].Label = termsafe.Cut(r.Options[i].Label, maxLabel)
 	}
-	w := &Waiting{dir: filepath.Join(state, folder), r: r}
+	w := &Pending{dir: filepath.Join(state, folder), r: r}
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func write(dir, name string, v any) error {
 }
 
 // Answered returns the answer, once there is one. It costs one system call until then.
-func (w *Waiting) Answered() (a Answer, ok bool) {
+func (w *Pending) Answered() (a Answer, ok bool) {
 	if read(filepath.Join(w.dir, w.r.ID+answers), &a) != nil || w.r.option(a.Option) < 0 {
 		return Answer{}, false
 	}
@@ -157,7 +157,7 @@ func (w *Waiting) Answered() (a Answer, ok bool) {
 }
 
 // Taken records the answer that the hook is about to give to its agent CLI.
-func (w *Waiting) Taken(a Answer, now time.Time) error {
+func (w *Pending) Taken(a Answer, now time.Time) error {
 	raw, err := json.Marshal(Decision{Request: w.r, Answer: a, TakenAt: now.UTC()})
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (w *Waiting) Taken(a Answer, now time.Time) error {
 }
 
 // Close takes the request away.
-func (w *Waiting) Close() error { return forget(w.dir, w.r.ID) }
+func (w *Pending) Close() error { return forget(w.dir, w.r.ID) }
 
 func forget(dir, id string) (err error) {
 	for _, name := range []string{id + requests, id + answers} {

@@ -48,7 +48,7 @@ func (e *event) beside(ctx context.Context) (err error) {
 
 // ask keeps the request of this dialog, so that the user can answer it from elsewhere. q is nil for an approval, and otherwise the one
 // question that the agent asks.
-func (e *event) ask() (w *approval.Waiting, q *question, err error) {
+func (e *event) ask() (w *approval.Pending, q *question, err error) {
 	if e.o.State == "" || e.o.Process == nil {
 		return nil, nil, nil
 	}

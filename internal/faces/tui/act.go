@@ -146,7 +146,7 @@ func (m *Model) run(calls ...call) tea.Cmd {
 func (o *Options) tutti(ctx context.Context, c call) (out, said string, err error) {
 	cmd := exec.CommandContext(ctx, o.Program, c.args...)
 	cmd.Dir, cmd.Stdin = c.dir, strings.NewReader(c.in)
-	cmd.Env = append(os.Environ(), "NO_COLOR=1")
+	cmd.Env = append(os.Environ(), "NO_COLOR=1", "TUTTI_FACE=top")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	err = cmd.Run()

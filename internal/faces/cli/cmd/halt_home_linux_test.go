@@ -23,6 +23,8 @@ import (
 var haltLines = map[string]string{
 	"attest-comprehension":   "--negotiation nego:1 --instance ANA",
 	"answer":                 "ESCALATION a --instance ANA",
+	"approve":                "00000000",
+	"deny":                   "00000000 no",
 	"coach propose":          "--as BOB --file ORG --deliver",
 	"coach ratify":           "--as BOB --file ORG --role CONDUCTOR --deliver",
 	"comms archive":          "--project notes",
@@ -95,6 +97,7 @@ var oneHome = []string{
 	"comms send", "comms recv", "comms trust", // gpg, or a second machine
 	"remote send", "remote mirror", "drive", "drive receive", // a peer that trusts the agent
 	"session create", "session resume", "conductor claim", // tmux, or a live session
+	"approve", "deny", // an agent CLI that waits
 	"session send", "session restart", "session fork", "session rename", "session remove", // tmux
 	"attest-comprehension", "coach ratify", // a role that only a person has
 	"negotiate stabilize", // a second signature

@@ -192,7 +192,7 @@ func runSelf(self string) func(context.Context, web.Command) (web.Answer, error)
 		cmd := exec.CommandContext(ctx, self, v.Args...)
 		cmd.Args[0] = "tutti"
 		cmd.Dir = v.Dir
-		cmd.Env = append(os.Environ(), "NO_COLOR=1")
+		cmd.Env = append(os.Environ(), "NO_COLOR=1", "TUTTI_FACE=web")
 		cmd.Stdin = strings.NewReader(v.Input)
 		var said bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &said, &said

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"tutti/internal/app"
+	"tutti/internal/attention/approval"
+	"tutti/internal/faces/cli/kit"
+	"tutti/internal/platform/proc"
+)
+
+// A hook that takes the answer makes it done; one that does not is said.
+func TestDecide(t *testing.T) {
+	for name, c := range map[string]struct {
+		option string
+		takes  bool
+		want   string
+		status int
+	}{
+		"approved":     {approval.Allow, true, "done: opencode runs Bash: touch a", 0},
+		"an answer":    {"2", true, `done: opencode has the answer "blue": touch a`, 0},
+		"denied":       {approval.Deny, true, "done: opencode does not run Bash: touch a", 0},
+		"no such":      {"maybe", true, "", kit.ExitUsage},
+		"it is killed": {approval.Allow, false, "", kit.ExitState},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			a := app.New(app.Settings{})
+			state, err := a.StateDir()
+			if err != nil {
+				t.Fatal(err)
+			}
+			self := proc.Self()
+			w, err := approval.Ask(state, approval.Request{
+				CLI: "opencode", PID: self.PID, Tool: "Bash", About: "touch a", At: time.Now(),
+				Options: []approval.Option{{ID: approval.Allow, Label: "Yes"}, {ID: "2", Label: "blue"}, {ID: approval.Deny, Label: "No"}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+			all, err := approval.List(state)
+			if err != nil || len(all) != 1 {
+				t.Fatalf("%v, %v", all, err)
+			}
+			over := make(chan struct{})
+			go func() {
+				defer close(over)
+				for c.takes && approval.Open(state, all[0].ID) {
+					if a, ok := w.Answered(); ok {
+						_ = w.Taken(a, time.Now())
+						_ = w.Close()
+					}
+					select {
+					case <-t.Context().Done():
+						return
+					case <-time.After(time.Millisecond):
+					}
+				}
+			}()
+			var out bytes.Buffer
+			call := &kit.Call{Input: &kit.Input{Under: kit.Tutti, Verb: &ApproveVerbs[0], Args: []string{all[0].ID}}, App: a, OutFile: &out}
+			err = decide(t.Context(), call, state, approval.Answer{Option: c.option})
+			_ = call.Flush()
+			if got := strings.TrimSpace(out.String()); got != c.want || kit.ExitCode(err, kit.Tutti) != c.status && (err != nil || c.status != 0) {
+				t.Errorf("%q, %v; want %q, %d", got, err, c.want, c.status)
+			}
+			if c.status == 0 {
+				<-over
+				if kept, err := approval.Decisions(state, 5); err != nil || len(kept) != 1 || kept[0].Answer.Option != c.option || kept[0].Answer.By == "" {
+					t.Errorf("%+v, %v", kept, err)
+				}
+			}
+		})
+	}
+}
