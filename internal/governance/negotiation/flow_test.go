@@ -285,12 +285,26 @@ func TestOpenChecks(t *testing.T) {
 		`baseArtifactHash="x"`:                "baseArtifactHash:",
 		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"quorum","members":["a"],"threshold":2}`: "authority:",
 		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"instance","members":["a"]}`:             "quorum",
+		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"quorum","members":["claude:api:3f2a9c01b7de","Claude:API:3F2A9C01B7DE"],"threshold":2}`: `"claude:api:3f2a9c01b7de" and "Claude:API:3F2A9C01B7DE" are one agent`,
 	}
 	for change, want := range tests {
 		r := newRig(t)
 		if _, err := r.n.Open(t.Context(), record(change), Act{}, r.now); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", change, err, want)
 		}
+	}
+}
+
+// TestRepeatedMember reads a record of another program whose quorum names one agent in two spellings: it is readable, and nothing completes it.
+func TestRepeatedMember(t *testing.T) {
+	t.Parallel()
+	twice := `["` + string(alice) + `","` + strings.ToUpper(string(alice)) + `"]`
+	r, err := ParseRecord(record(`authority={"kind":"AUTHORITY","id":"a","authorityKind":"quorum","members":` + twice + `,"threshold":2}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Quorum.Members) != 1 || r.Complete(append(r.RequiredSigners, alice)) {
+		t.Errorf("members %v: one signature counted twice", r.Quorum.Members)
 	}
 }
 

@@ -194,8 +194,26 @@ func CheckRecord(raw []byte, now time.Time) (problems []string) {
 			problems = append(problems, "authority: "+p)
 		}
 		bad(r.Quorum != nil, `authority: of authorityKind "quorum"`)
+		if one, other, twice := repeated(a); twice {
+			bad(false, "authority: members %q and %q are one agent: name each member once", address.Shown(one), address.Shown(other))
+		}
 	}
 	return problems
+}
+
+// repeated finds a member that an authority names twice, in whatever spelling. It would sign once and be counted twice.
+func repeated(authority []byte) (one, other string, twice bool) {
+	list, _ := canonjson.Get(authority, "members")
+	members, _ := canonjson.Strings(list)
+	spelled := map[address.Instance]string{}
+	for _, m := range members {
+		i := address.Instance(m).Canonical()
+		if before, there := spelled[i]; there {
+			return before, m, true
+		}
+		spelled[i] = m
+	}
+	return "", "", false
 }
 
 func join(states []State) string {
