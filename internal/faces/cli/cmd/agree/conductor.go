@@ -46,8 +46,11 @@ const aWorkspace = "a workspace is a folder, or an id that begins with ws:"
 
 // otherSeat returns a hint for a word that does not name a folder: verbs with a similar spelling, or whose name it ends with.
 func otherSeat(c *kit.Call, word string) string {
-	if c.Verb.Name != "conductor" {
+	switch {
+	case c.Verb.Name != "conductor":
 		return aWorkspace
+	case word == "status" || word == "show":
+		return "tutti conductor shows who conducts this folder"
 	}
 	words := c.Table.Words(kit.Tutti, "conductor")
 	meant := kit.Nearest(word, words)
@@ -125,7 +128,7 @@ func showConductor(c *kit.Call, r *conductor.Resolution, where conductor.Where) 
 	}
 	c.Rows(rows)
 	if r.Conductor == "" {
-		c.Line(`"tutti conductor claim" takes the seat`)
+		c.Line(`"tutti conductor claim" makes your agent the conductor`)
 	}
 }
 

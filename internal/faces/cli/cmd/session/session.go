@@ -42,10 +42,17 @@ type (
 		inRegistry
 		Here bool
 	}
+	inServer struct {
+		inFolder
+		TmuxServer string
+	}
 )
 
 func (o *inRegistry) place() Location { return Location{Registry: o.Registry} }
 func (o *inFolder) place() Location   { return Location{Registry: o.Registry, Here: o.Here} }
+func (o *inServer) place() Location {
+	return Location{Registry: o.Registry, TmuxServer: o.TmuxServer, Here: o.Here}
+}
 
 // onSessions makes the function of a verb that works on a session registry.
 func onSessions[T any, P interface {

@@ -59,7 +59,7 @@ type hooksView struct {
 const shownLines = 20
 
 type sessionExplainOptions struct {
-	inFolder
+	inServer
 	Session string
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -16,7 +17,7 @@ import (
 )
 
 type sessionCaptureOptions struct {
-	inFolder
+	inServer
 	Session string
 	Lines   int
 }
@@ -56,7 +57,7 @@ func sessionCapture(ctx context.Context, c *kit.Call, s *sessions, opt *sessionC
 }
 
 type sessionAttachOptions struct {
-	inFolder
+	inServer
 	Session string
 }
 
@@ -108,7 +109,18 @@ func (s *sessions) meant(ctx context.Context, session string) (*registry.Row, er
 	if err != nil {
 		return nil, here.orNamed(ctx, name, err)
 	}
+	if at := cmp.Or(rows[0].ServerName(), defaultServer); !s.onServer(&rows[0]) {
+		return nil, kit.BadState("--tmux-server "+at, "%s %s: it is on the tmux server %s, not %s", s.c.Verb.Name, kit.Clean(name), kit.Clean(at), kit.Clean(s.at.TmuxServer))
+	}
 	return &rows[0], nil
+}
+
+// defaultServer is the name of the tmux server that tmux starts without -L.
+const defaultServer = "default"
+
+// onServer tells whether a session is on the tmux server that --tmux-server names; without the flag every session is.
+func (s *sessions) onServer(r *registry.Row) bool {
+	return s.at.TmuxServer == "" || cmp.Or(r.ServerName(), defaultServer) == s.at.TmuxServer
 }
 
 // maxNamed is how many sessions a hint names.
@@ -147,7 +159,7 @@ func (s *sessions) onlyRunning(ctx context.Context) (*registry.Row, error) {
 	for _, far := range [...]bool{false, true} {
 		for i := range parts {
 			for n := range parts[i].Rows {
-				if r := &parts[i].Rows[n]; parts[i].Far == far && r.Status == registry.Running {
+				if r := &parts[i].Rows[n]; parts[i].Far == far && r.Status == registry.Running && s.onServer(r) {
 					running, names = append(running, r), append(names, r.Name)
 				}
 			}

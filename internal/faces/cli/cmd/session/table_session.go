@@ -17,6 +17,7 @@ var kindNames = []string{"claude", "codex", "gemini", "opencode", "agy", "hermes
 
 var (
 	serverFlag = kit.Flag{Name: "tmux-server", Kind: kit.Text, Value: "name", Default: "TMUX_SERVER_NAME, else tmux's own", Help: "the tmux server (tmux -L); a server that tutti starts reads no settings"}
+	onFlag     = kit.Flag{Name: "tmux-server", Kind: kit.Text, Value: "name", Help: "only a session on this tmux server (tmux -L)"}
 	firstFlag  = kit.Flag{Name: "prompt", Kind: kit.Text, Value: "text", Help: "type this when the agent is ready; - is standard input, @file a file"}
 	readyFlag  = kit.Flag{Name: "ready", Kind: kit.Duration, Value: "time", Default: "1m", Help: "how long --prompt waits until the agent is ready"}
 	trustFlag  = kit.Flag{Name: "trust-row", Kind: kit.Switch, Help: "run the command of the row even if you have not started it before"}
@@ -143,7 +144,7 @@ var ScreenVerbs = []kit.Verb{
 		Short:  "print the screen of a session",
 		Args:   "[<name>]",
 		Flags: []kit.Flag{
-			sessionFlag, HereFlag, registryFlag,
+			sessionFlag, onFlag, HereFlag, registryFlag,
 			{Name: "lines", Kind: kit.Count, Value: "n", Default: "the screen", Help: "this many of the last lines, including those that have left the screen"},
 		},
 		Does: `Prints the screen of a session, without colours and control characters. Without a name it takes the session that runs.
@@ -159,7 +160,7 @@ $ tutti session capture --lines 200`,
 		Result: explanation{},
 		Short:  "show why a state of a session is reported",
 		Args:   "[<name>]",
-		Flags:  []kit.Flag{sessionFlag, HereFlag, registryFlag},
+		Flags:  []kit.Flag{sessionFlag, onFlag, HereFlag, registryFlag},
 		Does: `Shows what the agent CLI of a session does, who says so, and how sure that is: the agent CLI itself, its screen, tmux or
 the system. It prints which rule for its screen matched, what else the rules find there (the line where its user types, a
 dialog, a note), the lines of the screen that they read, and at which events a hook of tutti was seen in this process.
@@ -174,7 +175,7 @@ $ tutti session explain --json`,
 		Name: "session attach", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Sessions, Opts: onSessions(sessionAttach), TextOnly: true,
 		Short: "show a session in this terminal",
 		Args:  "[<name>]",
-		Flags: []kit.Flag{sessionFlag, HereFlag, registryFlag},
+		Flags: []kit.Flag{sessionFlag, onFlag, HereFlag, registryFlag},
 		Does: `Shows a session in this terminal until you detach: Ctrl-b, then d, unless you gave tmux another key. The agent then
 continues. What you type goes to the agent. If this terminal already shows a session of the same tmux server, it
 switches to this one. Without a name it takes the session that runs. It looks up a name in all folders of this

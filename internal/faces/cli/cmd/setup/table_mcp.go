@@ -9,10 +9,10 @@ var MCPVerbs = []kit.Verb{
 		Name: "mcp-serve", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Stays, Waits: true, TextOnly: true, Bus: true, Opts: kit.WithFlags(runMCPServe),
 		Short: "serve an agent CLI over MCP",
 		Flags: []kit.Flag{
-			{Name: "auto-open", Kind: kit.Switch, Help: "connect the agent and open a session at start"},
-			{Name: "host", Kind: kit.Text, Value: "host", Default: "agent", Help: "the agent CLI that is served"},
+			{Name: "auto-open", Kind: kit.Switch, Help: "connect the agent and make it live at start; without it no agent is live until the model opens a session"},
+			{Name: "host", Kind: kit.Text, Value: "host", Default: "agent", Help: "the agent CLI that is served; does not make the agent live without --auto-open"},
 			{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Help: "the agent that speaks through this server, as it is"},
-			{Name: "name", Kind: kit.Text, Value: "name", Help: "how the agent is shown to others"},
+			{Name: "name", Kind: kit.Text, Value: "name", Help: "how the agent is shown to others, once --auto-open makes it live"},
 			{Name: "scope", Kind: kit.Text, Value: "scope", Default: "scope:default", Help: "what the session of --auto-open is interested in"},
 			{Name: "tools", Kind: kit.Text, Value: "set", Default: "all", Choices: []string{"all", "lean"}, Help: "which tools are listed: lean lists those that a model needs daily; a call of any other is still answered"},
 			{Name: "wake", Kind: kit.Text, Value: "kind", Help: "accepted for older settings; nudge in the [wake] settings decides whether an idle agent is woken by typing"},
