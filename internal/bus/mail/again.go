@@ -37,10 +37,11 @@ func (e *UsedIDError) Hint() string {
 }
 
 // SendOnce is Send for callers that may repeat a message under an id of their own. A repeated message is reported as [Already],
-// or stored again as it was when the mailbox has lost it; another message under the id is a *UsedIDError. The receipt is complete also with
-// an error.
+// or stored again as it was when the mailbox has lost it; another message under the id is a *UsedIDError. An answer that names no
+// thread goes into that of the message that it answers. The receipt is complete also with an error.
 func (o *Service) SendOnce(ctx context.Context, l Draft) (Receipt, error) {
 	asked := l.To
+	o.continues(ctx, &l)
 	r, err := o.repeated(ctx, &l)
 	if err == nil && r.Outcome == "" {
 		r, err = o.Send(ctx, l)
@@ -56,6 +57,7 @@ func (o *Service) SendAllOnce(ctx context.Context, letters []Draft) []Receipt {
 	var places []int
 	for n := range letters {
 		l := letters[n]
+		o.continues(ctx, &l)
 		r, err := o.repeated(ctx, &l)
 		if err == nil && r.Outcome == "" {
 			going, places = append(going, l), append(places, n)

@@ -1,6 +1,7 @@
 package fast
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,8 +66,8 @@ func runSend(ctx context.Context, c *kit.Call, opt *sendOptions) error {
 	if c.Under != kit.H2A {
 		letter.Near = c.App.Workplace().Path
 	}
-	if len(to) > 1 && letter.Thread == "" {
-		letter.Thread = string(address.NewThread(d.Now)) // one conversation for all answers
+	if len(to) > 1 && letter.Thread == "" { // one conversation for all answers
+		letter.Thread = cmp.Or(d.Office.ThreadOf(ctx, d.Who.Instance, letter.ReplyTo), string(address.NewThread(d.Now)))
 	}
 	receipts := make([]mail.Receipt, 0, len(to))
 	for _, p := range to {

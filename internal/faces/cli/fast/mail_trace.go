@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tutti/internal/bus/envelope"
+	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
 	"tutti/internal/core/canonjson"
@@ -23,12 +24,12 @@ func arrived(m *mailbox.Message, marks []mailbox.Mark) []mailbox.Mark {
 	return slices.Insert(marks, 0, mailbox.Mark{ID: m.ID, Step: mailbox.Stored, At: m.Stored, Result: "by another program"})
 }
 
-// reader returns the agent whose mailbox got the message: for a sent one, its recipient.
-func (p *threadPart) reader() address.Instance {
+// traced returns the agent whose mailbox got the message: for a sent one, its recipient.
+func traced(p *mail.Part) address.Instance {
 	if p.Key.Kind == store.Outbox && p.Envelope.Target != "" {
 		return p.Envelope.Target
 	}
-	return p.of
+	return p.Of
 }
 
 // showTrace prints a line for each step. Times are UTC, to the millisecond, as they are on record.
@@ -69,12 +70,12 @@ func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
 
 // showTraces says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
 // offered it, shown it and took it.
-func showTraces(ctx context.Context, c *kit.Call, t *threadReader) error {
-	sayUnfit(c, t.bad)
+func showTraces(ctx context.Context, c *kit.Call, d *kit.Account, found *mail.Conversation) error {
+	sayUnfit(c, found.Unfit)
 	out := c.Array()
-	for n := range t.parts {
-		m := t.parts[n].Message
-		marks, err := t.Mail.Trace(ctx, t.parts[n].reader(), m.ID)
+	for n := range found.Parts {
+		m := found.Parts[n].Message
+		marks, err := d.Mail.Trace(ctx, traced(&found.Parts[n]), m.ID)
 		if err != nil {
 			return err
 		}

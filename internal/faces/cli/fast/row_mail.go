@@ -171,7 +171,7 @@ var ThreadRow = kit.Verb{
 	},
 	Does: "Shows all messages of a thread that you received, took or sent, by time. The id of any message stands for its " +
 		"thread. If you are the user and name no agent, it looks through the mailboxes of all agents whose keys are here, " +
-		"and shows senders and recipients.\n\n--trace shows what is on record for each message, or for the one whose id is given, " +
+		"shows senders and recipients, and looks on the other buses that you have used if it is not on this one.\n\n--trace shows what is on record for each message, or for the one whose id is given, " +
 		"with times (UTC): stored in the mailbox; pushed, which is each attempt to have its reader look, and by what " +
 		"(notification, rewake, queue, channel, nudge, desktop, stop, hook); failed, with why; offered, which is claimed by " +
 		"a reader; shown, which is proven; taken, which is acknowledged. With --json a list of {id, from, to, trace: [{step, " +

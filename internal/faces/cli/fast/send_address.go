@@ -3,6 +3,7 @@ package fast
 import (
 	"strings"
 
+	"tutti/internal/bus/members"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -21,33 +22,14 @@ func (opt *sendOptions) sketched() []any {
 	return []any{&opt.Type, &opt.Conversation, &opt.Title, &opt.Sequence, &opt.ReleaseStatus, &opt.Response}
 }
 
-// An Addressee is the kind of a recipient, by the shape of the address alone.
-type Addressee uint8
-
-const (
-	AgentAddress   Addressee = iota // host:label, with or without the rest: it has a colon
-	ProjectAddress                  // machine.project: it has a dot, and no colon
-	BareAddress                     // neither
-)
-
-func AddresseeOf(to string) Addressee {
-	switch {
-	case strings.Contains(to, ":"):
-		return AgentAddress
-	case strings.Contains(to, "."):
-		return ProjectAddress
-	}
-	return BareAddress
-}
-
 // toProject tells whether the message goes to another project, and checks that nothing else was asked for beside it. h2a has agents only.
 func toProject(c *kit.Call, opt *sendOptions) (bool, error) {
 	if c.Under != kit.Tutti || len(c.Args) == 0 || c.IsSet(&opt.Batch) || c.IsSet(&opt.Scope) {
-		return false, onlyFor(c, opt, AgentAddress)
+		return false, onlyFor(c, opt, members.AgentAddress)
 	}
 	var projects, agents []string
 	for one := range strings.SplitSeq(c.Args[0], ",") {
-		if one = strings.TrimSpace(one); AddresseeOf(one) == ProjectAddress {
+		if one = strings.TrimSpace(one); members.AddresseeOf(one) == members.ProjectAddress {
 			projects = append(projects, one)
 		} else {
 			agents = append(agents, one)
@@ -55,21 +37,21 @@ func toProject(c *kit.Call, opt *sendOptions) (bool, error) {
 	}
 	switch {
 	case len(projects) == 0:
-		return false, onlyFor(c, opt, AgentAddress)
+		return false, onlyFor(c, opt, members.AgentAddress)
 	case len(projects)+len(agents) > 1:
 		return false, kit.UsageHint("send to each of them by itself",
 			"send: %s was taken for a project on a machine, because it has a dot and no colon; a message to a project goes to that one alone", kit.Clean(projects[0]))
 	}
-	return true, onlyFor(c, opt, ProjectAddress)
+	return true, onlyFor(c, opt, members.ProjectAddress)
 }
 
 // onlyFor refuses flags that say nothing about a message of this kind.
-func onlyFor(c *kit.Call, opt *sendOptions, to Addressee) error {
+func onlyFor(c *kit.Call, opt *sendOptions, to members.Addressee) error {
 	if c.Under != kit.Tutti {
 		return nil
 	}
 	wrong, taken, other := opt.forProjects(), "an agent, because it has no dot or a colon", "a project (MACHINE.PROJECT)"
-	if to == ProjectAddress {
+	if to == members.ProjectAddress {
 		wrong, taken, other = opt.forAgents(), "a project on a machine, because it has a dot and no colon", "an agent (HOST:LABEL)"
 	}
 	for _, flag := range wrong {

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
+	"tutti/internal/bus/members"
 	"tutti/internal/comms/draft"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
@@ -207,7 +208,7 @@ func nearProjects(to string, err error) (near []string) {
 
 // projectHint says of an address that is neither what the two kinds look like, and names the project of this machine that has that name.
 func projectHint(c *kit.Call, to string) string {
-	if c.Under != kit.Tutti || AddresseeOf(to) != BareAddress {
+	if c.Under != kit.Tutti || members.AddresseeOf(to) != members.BareAddress {
 		return ""
 	}
 	s := "it was taken for an agent; an agent is HOST:LABEL, a project MACHINE.PROJECT"

@@ -3,17 +3,14 @@ package fast
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
 	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/identity"
+	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/store"
 )
 
 type threadOptions struct {
@@ -33,161 +30,98 @@ func runThread(ctx context.Context, c *kit.Call, opt *threadOptions) error {
 	case id == "":
 		return kit.UsageHint("usage: "+c.Usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: which one?")
 	}
-	t, err := openThreadReader(ctx, c, opt.Instance)
-	if err != nil || t == nil {
+	d, readers, across, err := threadReaders(ctx, c, opt.Instance)
+	if err != nil || d == nil {
 		return c.Empty(err)
 	}
-	defer t.Close()
-	switch {
-	case c.Under == kit.H2A:
-		err = t.thread(ctx, id)
-	case opt.Trace:
-		err = t.find(ctx, id, false)
-	default:
-		err = t.find(ctx, id, true)
+	defer d.Close()
+	if c.Under == kit.H2A {
+		all, bad, err := d.Mail.Thread(ctx, readers[0], id)
+		if err != nil {
+			return err
+		}
+		return Messages(ctx, c, d, all, bad, "nothing in this thread", FromOnly)
+	}
+	read := (*mail.Service).Conversation
+	if opt.Trace {
+		read = (*mail.Service).Single
+	}
+	found, err := read(d.Office, ctx, readers, id)
+	if across && errors.Is(err, mailbox.ErrNoMessage) {
+		if shown, err := elsewhere(ctx, c, d, read, id, opt.Trace); shown || err != nil {
+			return err
+		}
 	}
 	switch {
-	case err != nil && t.across:
+	case err != nil && across:
 		return kit.NoMessage(err, "\"tutti keys list\" shows the agents whose keys are here; \"tutti inbox --as AGENT\" lists the mail of one")
 	case err != nil:
 		return kit.NoMessage(err, ListHint(c))
-	case opt.Trace:
-		return showTraces(ctx, c, t)
 	}
-	all := make([]*mailbox.Message, len(t.parts))
-	for i := range t.parts {
-		all[i] = t.parts[i].Message
-	}
+	return showThread(ctx, c, d, found, opt.Trace, across)
+}
+
+func showThread(ctx context.Context, c *kit.Call, d *kit.Account, found *mail.Conversation, trace, across bool) error {
 	ends := Ends(FromOnly)
-	if t.across {
+	if across {
 		ends = fromTo
 	}
-	return Messages(ctx, c, t.Account, all, t.bad, "nothing in this thread", ends)
+	if trace {
+		return showTraces(ctx, c, d, found)
+	}
+	return Messages(ctx, c, d, found.Messages(), found.Unfit, "nothing in this thread", ends)
 }
 
-// A threadReader is an account, and the messages of a thread found in its mailboxes.
-type threadReader struct {
-	*kit.Account
-	readers []address.Instance
-	across  bool // the user looks through the mailboxes of all agents whose keys are here
-	parts   []threadPart
-	bad     []error
+// A threadRead is [mail.Service.Conversation] or Single.
+type threadRead func(*mail.Service, context.Context, []address.Instance, string) (*mail.Conversation, error)
+
+// elsewhere shows a thread that the user's agents have on another bus which the user has used.
+func elsewhere(ctx context.Context, c *kit.Call, d *kit.Account, read threadRead, id string, trace bool) (shown bool, err error) {
+	_ = c.App.Worlds(func(w *app.World) error { // doctor names a bus that cannot be read
+		if shown || app.SameFolder(w.Root.Path, d.Root.Path) {
+			return nil
+		}
+		other := kit.AccountOf(w)
+		other.Who = &identity.Speaker{}
+		readers, fault := other.Office.OwnAgents(ctx, "")
+		if fault != nil {
+			return fault
+		}
+		found, fault := read(other.Office, ctx, readers, id)
+		if fault != nil {
+			return fault
+		}
+		shown = true
+		if !c.JSON {
+			c.Remark("it is on the bus %s", kit.Clean(c.App.Shown(w.Root.Path)))
+		}
+		err = showThread(ctx, c, other, found, trace, true)
+		return nil
+	})
+	return shown, err
 }
 
-// A threadPart is a message of a thread, and the agent that has it in its mailbox.
-type threadPart struct {
-	*mailbox.Message
-	of address.Instance
-}
-
-// openThreadReader opens the bus for one who reads a thread. A user who names no agent reads the threads of all agents whose keys are
+// threadReaders opens the bus for one who reads a thread. A user who names no agent reads the threads of all agents whose keys are
 // here, and needs no mailbox for it.
-func openThreadReader(ctx context.Context, c *kit.Call, as string) (*threadReader, error) {
-	d, err := c.Looker(ctx, as)
+func threadReaders(ctx context.Context, c *kit.Call, as string) (d *kit.Account, readers []address.Instance, across bool, err error) {
+	d, err = c.Looker(ctx, as)
 	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok && unknown.Person {
 		if d, err = c.Counter(app.Reading); err == nil {
 			d.Who = &identity.Speaker{}
 		}
 	}
 	if d == nil || err != nil {
-		return nil, err
+		return nil, nil, false, err
 	}
-	t := &threadReader{Account: d, readers: []address.Instance{d.Who.Instance}}
-	if c.Under == kit.H2A || as != "" || d.Who.Instance != "" && d.Who.Instance.Canonical().Host() != identity.Human {
-		return t, nil
+	if c.Under == kit.H2A || as != "" || !mail.AsUser(d.Who) {
+		return d, []address.Instance{d.Who.Instance}, false, nil
 	}
-	t.across = true
-	if t.readers, err = t.keyHolders(ctx); err != nil {
+	if readers, err = d.Office.OwnAgents(ctx, d.Who.Instance); err != nil {
 		d.Close()
-		return nil, err
+		return nil, nil, false, err
 	}
-	return t, nil
-}
-
-// keyHolders returns the registered agents whose keys are here, and the user's own mailbox before them where there is one.
-func (t *threadReader) keyHolders(ctx context.Context) (all []address.Instance, err error) {
-	if t.Who.Instance != "" {
-		all = append(all, t.Who.Instance)
-	}
-	seen := map[address.Instance]bool{t.Who.Instance.Canonical(): true}
-	for reg, err := range t.Registry.All(ctx) {
-		if store.IsUnfit(err) {
-			continue // doctor names it
-		}
-		if err != nil {
-			return nil, err
-		}
-		if who := reg.Instance.Canonical(); !seen[who] && t.Ring.Has(reg.Instance) {
-			seen[who] = true
-			all = append(all, reg.Instance)
-		}
-	}
-	return all, nil
-}
-
-// find finds the thread with this id. If there is none, it finds the message with this id, with its thread if whole says so.
-func (t *threadReader) find(ctx context.Context, id string, whole bool) error {
-	if err := t.thread(ctx, id); err != nil || len(t.parts) > 0 {
-		return err
-	}
-	var found []threadPart
-	for _, who := range t.readers {
-		m, err := t.Mail.Find(ctx, who, id)
-		switch {
-		case errors.Is(err, mailbox.ErrNoMessage):
-		case err != nil && t.across && ctx.Err() == nil:
-			t.bad = append(t.bad, err) // one mailbox hides no other
-		case err != nil:
-			return err
-		default:
-			found = append(found, threadPart{m, who})
-		}
-	}
-	if len(found) == 0 {
-		return fmt.Errorf("%w or thread: %q", mailbox.ErrNoMessage, id)
-	}
-	if thread := found[0].Envelope.ThreadID; whole && thread != "" {
-		return t.thread(ctx, thread)
-	}
-	t.add(found)
-	return nil
-}
-
-// thread finds the messages of a thread in all mailboxes of the readers.
-func (t *threadReader) thread(ctx context.Context, id string) error {
-	for _, who := range t.readers {
-		all, bad, err := t.Mail.Thread(ctx, who, id)
-		if err != nil {
-			if !t.across || ctx.Err() != nil {
-				return err
-			}
-			bad = append(bad, err) // one mailbox hides no other
-		}
-		t.bad = append(t.bad, bad...)
-		found := make([]threadPart, len(all))
-		for i, m := range all {
-			found[i] = threadPart{m, who}
-		}
-		t.add(found)
-	}
-	if t.across {
-		slices.SortStableFunc(t.parts, func(a, b threadPart) int { return strings.Compare(a.Envelope.CreatedAt, b.Envelope.CreatedAt) })
-	}
-	return nil
-}
-
-// add adds messages. Of the copies of a message with the same bytes only one is kept, that of its reader before that of its sender.
-// A message that only has the id of another one is kept beside it.
-func (t *threadReader) add(found []threadPart) {
-	for _, p := range found {
-		same := func(q threadPart) bool { return q.ID == p.ID && mailbox.Duplicate(q.Envelope.Raw, p.Envelope.Raw) }
-		switch i := slices.IndexFunc(t.parts, same); {
-		case i < 0 || !t.across:
-			t.parts = append(t.parts, p)
-		case t.parts[i].Key.Kind == store.Outbox && p.Key.Kind != store.Outbox:
-			t.parts[i] = p
-		}
-	}
+	d.Who = &identity.Speaker{} // each message is judged for the agent whose mailbox it is in
+	return d, readers, true, nil
 }
 
 // Ends names the sender of a message, and perhaps its recipient.

@@ -43,8 +43,13 @@ func (c *Call) Counter(mode app.Mode) (*Account, error) {
 	if w == nil {
 		return nil, err
 	}
+	return AccountOf(w), nil
+}
+
+// AccountOf is what verbs on the mail of an open bus work at. It names no speaker.
+func AccountOf(w *app.World) *Account {
 	o := &mail.Service{Mail: w.Mail, Book: w.Book, Registry: w.Registry, Ring: w.Ring, Pins: w.Pins, Halted: halt.Check, Now: time.Now}
-	return &Account{World: w, Office: o, Now: time.Now()}, nil
+	return &Account{World: w, Office: o, Now: time.Now()}
 }
 
 // Speaker opens the bus for one who sends.
@@ -146,8 +151,8 @@ func Whose(err error) error {
 
 // WithFlag makes the hint to an error about who speaks one for a verb whose flag for that is not --as.
 func WithFlag(err error, flag string) error {
-	if nobody, ok := errors.AsType[*identity.NoIdentityError](err); ok {
-		return &Fault{Code: ExitCode(err, Tutti), Err: err, Next: strings.Replace(nobody.Hint(), "--as", flag, 1)}
+	if unknown, ok := errors.AsType[*identity.NoIdentityError](err); ok {
+		return &Fault{Code: ExitCode(err, Tutti), Err: err, Next: strings.Replace(unknown.Hint(), "--as", flag, 1)}
 	}
 	return err
 }

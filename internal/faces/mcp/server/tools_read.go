@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mailbox"
+	"tutti/internal/core/address"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/mcp/wire"
 )
@@ -93,25 +95,14 @@ const maxThreadText = 2000
 // thread shows a conversation.
 func thread(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	id := c.text("thread")
-	all, unfit, err := c.Mail.Thread(ctx, own.Instance, id)
+	found, err := c.office.Conversation(ctx, []address.Instance{own.Instance}, id)
+	if errors.Is(err, mailbox.ErrNoMessage) {
+		return nil, c.refuse("tutti_receive and tutti_send name the thread of each message", "no thread %s, and no message of that id", word(id))
+	}
 	if err != nil {
 		return nil, err
 	}
-	if len(all) == 0 {
-		m, err := c.Mail.Find(ctx, own.Instance, id)
-		if errors.Is(err, mailbox.ErrNoMessage) {
-			return nil, c.refuse("tutti_receive and tutti_send name the thread of each message", "no thread %s, and no message of that id", word(id))
-		}
-		if err != nil {
-			return nil, err
-		}
-		if all = []*mailbox.Message{m}; m.Envelope.ThreadID != "" {
-			id = m.Envelope.ThreadID
-			if all, unfit, err = c.Mail.Thread(ctx, own.Instance, id); err != nil {
-				return nil, err
-			}
-		}
-	}
+	all := found.Messages()
 	rows := make([]row[any], len(all))
 	for n, m := range all {
 		rows[n] = row[any]{key: fmt.Sprintf("%s %s", word(m.Envelope.CreatedAt), m.Key.Name), id: m.ID, make: func() (any, error) {
@@ -129,7 +120,9 @@ func thread(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 			return nil, errLeftOut
 		}}
 	}
-	return answerPage(c, tooLong, rows, func(p page[any]) any { return conversation{word(id), len(unfit), p.rows, p.pageTail} })
+	return answerPage(c, tooLong, rows, func(p page[any]) any {
+		return conversation{word(cmp.Or(found.Thread, id)), len(found.Unfit), p.rows, p.pageTail}
+	})
 }
 
 // A conversation is a page of a thread.

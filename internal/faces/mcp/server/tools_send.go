@@ -24,11 +24,6 @@ func send(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
 	if n := max(len(l.Thread), len(l.ReplyTo)); n > maxWord {
 		return nil, c.refuse("tutti_receive and tutti_send name the thread and the id of each message", "an id of %d bytes; none has more than %d", n, maxWord)
 	}
-	if l.Thread == "" && l.ReplyTo != "" {
-		if m, err := c.Mail.Find(ctx, own.Instance, l.ReplyTo); err == nil {
-			l.Thread = m.Envelope.ThreadID
-		}
-	}
 	wait := c.wait()
 	var h *hints
 	if wait > 0 {

@@ -49,8 +49,8 @@ func holder(ctx context.Context, c *kit.Call, w *app.World, instance string) (*i
 	if err != nil {
 		return nil, err
 	}
-	own, nobody := c.Peek(ctx, w, "")
-	if nobody == nil && own.Instance.Canonical() == i.Canonical() {
+	own, unknown := c.Peek(ctx, w, "")
+	if unknown == nil && own.Instance.Canonical() == i.Canonical() {
 		return own, nil
 	}
 	return &identity.Speaker{Instance: i, Role: identity.RoleAgent, Scope: identity.DefaultScope}, nil

@@ -235,11 +235,11 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call, opt *blockageResolveOp
 			err = c.InName(ctx, w, by)
 		}
 	} else if c.Under != kit.H2A {
-		s, nobody := c.Peek(ctx, w, "")
-		if nobody == nil {
+		s, unknown := c.Peek(ctx, w, "")
+		if unknown == nil {
 			by = s.Instance
-		} else if kit.NotOwn(nobody) { // otherwise the record names no helper
-			err = nobody
+		} else if kit.NotOwn(unknown) { // otherwise the record names no helper
+			err = unknown
 		}
 	}
 	if err != nil {

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"tutti/internal/bus/members"
 	"tutti/internal/comms/protocol"
-	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -28,18 +28,18 @@ func TestAddressee(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		to   string
-		want fast.Addressee
+		want members.Addressee
 	}{
-		{"claude:api", fast.AgentAddress},
-		{"claude:api:3f2a9c01b7de", fast.AgentAddress},
-		{"claude:v1.2", fast.AgentAddress},
-		{"laptop.career", fast.ProjectAddress},
-		{"local.a.b", fast.ProjectAddress},
-		{"Laptop.career", fast.ProjectAddress},
-		{"api", fast.BareAddress},
-		{"", fast.BareAddress},
+		{"claude:api", members.AgentAddress},
+		{"claude:api:3f2a9c01b7de", members.AgentAddress},
+		{"claude:v1.2", members.AgentAddress},
+		{"laptop.career", members.ProjectAddress},
+		{"local.a.b", members.ProjectAddress},
+		{"Laptop.career", members.ProjectAddress},
+		{"api", members.BareAddress},
+		{"", members.BareAddress},
 	} {
-		if got := fast.AddresseeOf(c.to); got != c.want {
+		if got := members.AddresseeOf(c.to); got != c.want {
 			t.Errorf("addresseeOf(%q): got %d, want %d", c.to, got, c.want)
 		}
 	}

@@ -242,8 +242,8 @@ func (k *coach) hand(ctx context.Context, raw []byte) error {
 			return err
 		}
 		if err != nil {
-			var nobody *mail.RefusedError // the next delivery reaches an agent that is not registered yet
-			if !errors.As(err, &nobody) {
+			// The next delivery reaches an agent that is not registered yet.
+			if _, unregistered := errors.AsType[*mail.RefusedError](err); !unregistered {
 				refused++
 			}
 			k.Warn("not delivered to %s: %s", kit.Name(to), kit.Clean(err.Error()))
