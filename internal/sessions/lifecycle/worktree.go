@@ -1,30 +1,26 @@
 package lifecycle
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/sessions/registry"
+	trees "tutti/internal/sessions/worktree"
 )
-
-// gitLimit is how long git may take: a worktree of a large repository is written whole.
-const gitLimit = 2 * time.Minute
 
 // A worktree is a folder of its own in which an agent works on a branch.
 type worktree struct {
 	repo   string // top folder of the repository
 	dir    string // beside it
 	branch string
-	fresh  bool // the branch is made, too
+	base   string // the branch from which a new one begins; "" for a detached HEAD
+	fresh  bool   // the branch is made, too
 	made   bool
 }
 
@@ -34,10 +30,10 @@ func planTree(ctx context.Context, dir, branch string) (*worktree, error) {
 	if branch[0] == '-' {
 		return nil, refuse(fmt.Sprintf("%.100q cannot be the name of a branch", branch), nil)
 	}
-	if _, err := git(ctx, dir, "check-ref-format", "--branch", branch); err != nil {
+	if _, err := trees.Git(ctx, dir, "check-ref-format", "--branch", branch); err != nil {
 		return nil, refuse(fmt.Sprintf("%.100q cannot be the name of a branch", branch), err)
 	}
-	top, err := git(ctx, dir, "rev-parse", "--show-toplevel")
+	top, err := trees.Git(ctx, dir, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, refuse(dir+" is in no git repository, so there can be no worktree", err)
 	}
@@ -55,8 +51,9 @@ func planTree(ctx context.Context, dir, branch string) (*worktree, error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	_, err = git(ctx, top, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch)
+	_, err = trees.Git(ctx, top, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch)
 	t.fresh = err != nil
+	t.base, _ = trees.Git(ctx, top, "symbolic-ref", "--quiet", "--short", "HEAD") // detached: the branch has no base
 	return t, nil
 }
 
@@ -68,11 +65,14 @@ func (t *worktree) make(ctx context.Context) error {
 	} else {
 		args = append(args, "--", t.dir, t.branch)
 	}
-	if _, err := git(ctx, t.repo, args...); err != nil {
+	if _, err := trees.Git(ctx, t.repo, args...); err != nil {
 		return &Error{Kind: Refused, Text: "git made no worktree of " + t.branch, Err: err}
 	}
 	t.made = true
-	return nil
+	if !t.fresh || t.base == "" {
+		return nil
+	}
+	return trees.SetBase(ctx, t.repo, t.branch, t.base)
 }
 
 // remove takes it away again, with the branch if that was new. One in which there is something stays.
@@ -80,14 +80,22 @@ func (t *worktree) remove(ctx context.Context) error {
 	if t == nil || !t.made {
 		return nil
 	}
-	if _, err := git(ctx, t.repo, "worktree", "remove", "--", t.dir); err != nil {
+	r, err := trees.Open(ctx, t.repo)
+	if err != nil {
 		return fmt.Errorf("the worktree %s stays: %w", t.dir, err)
+	}
+	tree, err := r.Find(t.dir)
+	if err == nil && tree != nil {
+		err = r.Remove(ctx, tree)
+	}
+	if err != nil {
+		return fmt.Errorf("the worktree stays: %w", err)
 	}
 	t.made = false
 	if !t.fresh {
 		return nil
 	}
-	if _, err := git(ctx, t.repo, "branch", "--quiet", "-d", "--", t.branch); err != nil {
+	if _, err := trees.Git(ctx, t.repo, "branch", "--quiet", "-d", "--", t.branch); err != nil {
 		return fmt.Errorf("the branch %s stays: %w", t.branch, err)
 	}
 	return nil
@@ -104,35 +112,6 @@ func (t *worktree) json() []byte {
 	o.Str("branch", t.branch)
 	o.Bool("new", t.fresh)
 	return o.Bytes()
-}
-
-// git runs git in a folder and returns what it prints, without the last line feed. What it says goes into the error.
-func git(ctx context.Context, dir string, args ...string) (string, error) {
-	path, err := exec.LookPath("git")
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, gitLimit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir = dir
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "GIT_") { // a hook of git's that calls us means another repository
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	out, err := cmd.Output()
-	if err != nil {
-		if line := firstLine(strings.TrimSpace(said.String())); line != "" {
-			return "", errors.New(line)
-		}
-		return "", fmt.Errorf("git %s: %w", args[0], err)
-	}
-	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
 // WorktreeOf is the folder of the worktree that was made for a session, "" for none.

@@ -151,3 +151,27 @@ func (r *Repository) change(ctx context.Context, t *Tree, verb string, args ...s
 
 // first are the first few names of a list.
 func first(names []string) []string { return names[:min(len(names), 5)] }
+
+// Diff returns what a worktree changes against the commit at which it left its base, and its untracked files. Without a base it is
+// compared with its last commit. stat wants files and numbers of lines only.
+func (r *Repository) Diff(ctx context.Context, t *Tree, base string, stat bool) (patch string, untracked []string, err error) {
+	from := "HEAD"
+	if base != "" {
+		if from, err = Git(ctx, t.Path, "merge-base", "refs/heads/"+base, "HEAD"); err != nil {
+			return "", nil, unknown(t.Path, err)
+		}
+	}
+	format := "--patch"
+	if stat {
+		format = "--stat"
+	}
+	patch, err = Git(ctx, t.Path, "--no-optional-locks", "diff", "--no-ext-diff", "--no-textconv", "--no-color", format, from, "--")
+	if err != nil {
+		return "", nil, unknown(t.Path, err)
+	}
+	names, err := Git(ctx, t.Path, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return "", nil, unknown(t.Path, err)
+	}
+	return patch, strings.FieldsFunc(names, func(c rune) bool { return c == 0 }), nil
+}

@@ -18,7 +18,7 @@ import (
 var verbs = kit.Join(
 	stop.Verbs, status.Verbs, bus.AgentVerbs, bus.MailVerbs, comms.SearchVerbs, bus.KeyVerbs, bus.WatchVerbs, setup.UpVerbs, setup.NoticeVerbs, status.WebVerbs,
 	comms.Verbs, comms.MoreVerbs, comms.LookVerbs, comms.NetVerbs, session.Verbs, session.StopVerbs, session.ScreenVerbs,
-	session.ChangeVerbs,
+	session.ChangeVerbs, session.WorktreeVerbs,
 	session.ApproveVerbs, session.MonitorVerbs, bus.KeepaliveVerbs, session.JobVerbs, setup.MCPVerbs, setup.HookVerbs, bus.RootVerbs,
 	setup.DoctorVerbs, comms.ServiceVerbs, bus.StoreVerbs, bus.TidyVerbs, setup.HostVerbs, setup.SkillVerbs,
 	govern.IdentityVerbs, agree.NegotiateVerbs, agree.DeclareVerbs, agree.SignalVerbs, setup.DeployVerbs,

@@ -88,6 +88,9 @@ var haltLines = map[string]string{
 	"status":                 "",
 	"store migrate":          "",
 	"upgrade":                "",
+	"worktree merge":         "fix",
+	"worktree rebase":        "fix",
+	"worktree remove":        "fix",
 }
 
 // oneHome are the verbs that cannot do anything in one home folder without terminal, peers, tmux and gpg: their lines are tried under halt only.
@@ -102,6 +105,7 @@ var oneHome = []string{
 	"attest-comprehension", "coach ratify", // a role that only a person has
 	"negotiate stabilize", // a second signature
 	"keys add", "install", // a second key, and both programs
+	"worktree merge", "worktree rebase", "worktree remove", // a repository
 }
 
 // nothingToRefuse are verbs that ask the switch only where they act, with a line that does not act.
