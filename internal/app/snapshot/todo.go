@@ -61,6 +61,9 @@ func (v *View) approvable(r *approval.Request) todo.Item {
 		About: r.CLI + " asks for " + r.Tool + ": " + r.About,
 	}
 	for _, o := range r.Options {
+		if len(i.About) > todo.MaxAbout && o.ID != approval.Deny {
+			continue // a screen does not show all of it; "tutti approve" does
+		}
 		a := todo.Action{ID: o.ID, Label: o.Label, Args: []string{"approve", r.ID, "--option", o.ID}}
 		switch o.ID {
 		case approval.Allow:

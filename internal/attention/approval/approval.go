@@ -43,9 +43,10 @@ const (
 const (
 	maxFile    = 64 << 10 // bytes of a request or an answer
 	maxRequest = 200      // requests that are listed
-	MaxAbout   = 2000     // bytes of what is asked for
+	MaxAbout   = 2000     // bytes of what is asked for; of more than that nothing but a no can be given from elsewhere
 	maxLabel   = 200      // bytes of an option
 	MaxOptions = 12
+	maxPath    = 4096
 	maxText    = 1000    // bytes of a reason
 	maxLog     = 1 << 20 // bytes of the decisions, after which the older half goes
 )
@@ -124,8 +125,13 @@ func Ask(state string, r Request) (*Pending, error) {
 	}
 	self := proc.Self()
 	r.ID, r.Hook = hex.EncodeToString(b[:]), Process{self.PID, self.Start, self.Boot}
-	r.About = termsafe.Cut(r.About, MaxAbout)
+	if len(r.About) > MaxAbout { // what is not seen whole is not approved
+		r.Options = slices.DeleteFunc(r.Options, func(o Option) bool { return o.ID != Deny })
+	}
 	r.Options = r.Options[:min(len(r.Options), MaxOptions)]
+	for text, most := range map[*string]int{&r.About: MaxAbout, &r.Tool: maxLabel, &r.Conversation: maxLabel, &r.Instance: maxPath, &r.Dir: maxPath} {
+		*text = termsafe.Cut(*text, most)
+	}
 	for i := range r.Options {
 		r.Options[i].Label = termsafe.Cut(r.Options[i].Label, maxLabel)
 	}
@@ -252,7 +258,17 @@ func Give(state, id string, a Answer) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = ErrAnswered
 	}
-	return errors.Join(err, d.Close())
+	if err = errors.Join(err, d.Close()); err == nil && !Open(state, id) && !Took(state, id) {
+		_ = forget(filepath.Join(state, folder), id) // it was answered at the dialog meanwhile
+		return ErrGone
+	}
+	return err
+}
+
+// Took reports whether a hook took the answer to a request that does not wait any more.
+func Took(state, id string) bool {
+	all, err := Decisions(state, maxRequest)
+	return err == nil && slices.ContainsFunc(all, func(d Decision) bool { return d.ID == id })
 }
 
 // Open reports whether a request still waits for its hook.

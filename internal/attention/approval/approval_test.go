@@ -134,3 +134,21 @@ func TestDecisionsAreBounded(t *testing.T) {
 		t.Errorf("%d, %v", len(all), err)
 	}
 }
+
+// What is too long to be seen whole can be refused, and not approved.
+func TestCutIsNotApproved(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	r := request(proc.Self())
+	r.About = strings.Repeat("x", MaxAbout+1)
+	w, err := Ask(state, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Give(state, w.r.ID, Answer{Option: Allow}); !errors.Is(err, ErrOption) {
+		t.Errorf("a yes: %v", err)
+	}
+	if err := Give(state, w.r.ID, Answer{Option: Deny}); err != nil {
+		t.Errorf("a no: %v", err)
+	}
+}

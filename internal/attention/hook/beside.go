@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"tutti/internal/agents/driver"
@@ -77,7 +78,7 @@ func (e *event) ask() (w *approval.Pending, q *question, err error) {
 	default:
 		r.Options = append(r.Options, approval.Option{ID: approval.Allow, Label: "Yes"})
 		if len(e.call.Rules) > len("[]") {
-			r.Options = append(r.Options, approval.Option{ID: approval.Always, Label: "Yes, and do not ask again for this"})
+			r.Options = append(r.Options, approval.Option{ID: approval.Always, Label: alwaysLabel(e.call.Rules)})
 		}
 		r.Options = append(r.Options, approval.Option{ID: approval.Deny, Label: "No"})
 	}
@@ -86,6 +87,37 @@ func (e *event) ask() (w *approval.Pending, q *question, err error) {
 		return nil, nil, fmt.Errorf("keep the request: %w", err)
 	}
 	return w, q, nil
+}
+
+// alwaysLabel says what the rules grant that the agent CLI suggests.
+func alwaysLabel(rules []byte) string {
+	var all []struct {
+		Type        string
+		Mode        string
+		Directories []string
+		Rules       []struct{ ToolName, RuleContent string }
+	}
+	if json.Unmarshal(rules, &all) != nil {
+		return "Yes, and take the rules that it suggests"
+	}
+	var grants []string
+	for _, r := range all {
+		switch r.Type {
+		case "setMode":
+			grants = append(grants, "switch to the mode "+r.Mode)
+		case "addDirectories":
+			grants = append(grants, "allow the folder "+strings.Join(r.Directories, ", "))
+		default:
+			for _, one := range r.Rules {
+				text := one.ToolName
+				if one.RuleContent != "" {
+					text += "(" + one.RuleContent + ")"
+				}
+				grants = append(grants, "always allow "+text)
+			}
+		}
+	}
+	return "Yes, and " + strings.Join(grants, "; ")
 }
 
 // The tools of Claude Code whose dialogs are other than a yes or no.
@@ -98,8 +130,13 @@ const (
 func aboutTool(input []byte) string {
 	var v [5][]byte
 	canonjson.Pick(input, []string{"command", "file_path", "notebook_path", "url", "query"}, v[:])
-	for _, one := range v {
-		if text, ok := canonjson.String(one); ok && text != "" {
+	for n, one := range v {
+		text, ok := canonjson.String(one)
+		switch {
+		case !ok || text == "":
+		case n == 1 || n == 2:
+			return text + " (what is written is not shown here)"
+		default:
 			return text
 		}
 	}

@@ -130,15 +130,14 @@ func decide(ctx context.Context, c *kit.Call, state string, a approval.Answer) e
 		return kit.FailIO("", err, "")
 	}
 	d := decided{ID: r.ID, CLI: r.CLI, Tool: r.Tool, About: r.About, Option: a.Option}
-	taken := until(ctx, takeTime, func() bool { return !approval.Open(state, id) })
-	d.Done = taken && until(ctx, goesTime, func() bool { return !asking(c, r) })
+	d.Done = until(ctx, takeTime, func() bool { return !approval.Open(state, id) }) && approval.Took(state, id) && until(ctx, goesTime, func() bool { return !asking(c, r) })
 	if c.JSON {
 		c.Result(d)
 	} else {
 		sayDecided(c, &d, r)
 	}
 	if !d.Done {
-		return kit.BadState("look at its dialog: tutti session attach", "%s was answered, but %s has not gone on", kit.Clean(id), titleOf(r.CLI))
+		return kit.BadState("look at its dialog: tutti session attach", "%s has not gone on with this answer to %s: it may have been answered at the dialog", titleOf(r.CLI), kit.Clean(id))
 	}
 	return nil
 }
