@@ -283,8 +283,8 @@ func TestOpenChecks(t *testing.T) {
 		`deadline="x"`:                        "deadline:",
 		`deadline="2026-06-12T11:00:00.000Z"`: "has passed",
 		`baseArtifactHash="x"`:                "baseArtifactHash:",
-		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"quorum","members":["a"],"threshold":2}`: "authority:",
-		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"instance","members":["a"]}`:             "quorum",
+		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"quorum","members":["a"],"threshold":2}`:                                                 "authority:",
+		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"instance","members":["a"]}`:                                                             "quorum",
 		`authority={"kind":"AUTHORITY","id":"a","authorityKind":"quorum","members":["claude:api:3f2a9c01b7de","Claude:API:3F2A9C01B7DE"],"threshold":2}`: `"claude:api:3f2a9c01b7de" and "Claude:API:3F2A9C01B7DE" are one agent`,
 	}
 	for change, want := range tests {
