@@ -23,10 +23,11 @@ type Query struct {
 	Since  time.Time // only what is younger; zero: any
 	Newest int       // how many hits are returned; 0: all
 
-	// Office and Reader: on this bus, what this agent got. A nil Office: the bus is not searched.
-	Office *mail.Service
-	Reader address.Instance
-	Policy bool // without messages that the settings of the user withhold
+	// Office and Readers: on this bus, what these agents got. A nil Office: the bus is not searched.
+	Office  *mail.Service
+	Readers []address.Instance
+	Bus     string // said of each hit; "": it is the bus of the working directory
+	Policy  bool   // without messages that the settings of the user withhold
 
 	// Projects: what these projects got. A nil Exchange: none is searched.
 	Exchange *exchange.Service
@@ -59,6 +60,8 @@ type Hit struct {
 	Kind    string `json:"kind"` // bus or project
 	ID      string `json:"id"`
 	From    string `json:"from"`
+	To      string `json:"to,omitempty"`  // the agent that got it, if several were searched
+	Bus     string `json:"bus,omitempty"` // the folder of the bus, if it is another one than that of the working directory
 	At      string `json:"at"`
 	Verdict string `json:"verdict"` // what its signature is worth
 	Where   string `json:"where"`   // inbox, archive, or the project and its folder
@@ -93,11 +96,8 @@ func Find(ctx context.Context, q Query) (*Result, error) {
 		}
 		r.Hits, r.Faults = append(r.Hits, hits...), faults
 	}
-	slices.SortStableFunc(r.Hits, func(a, b Hit) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
 	r.Found = len(r.Hits)
-	if q.Newest > 0 {
-		r.Hits = r.Hits[:min(len(r.Hits), q.Newest)]
-	}
+	r.keep(q.Newest)
 	for i := range r.Hits {
 		h := &r.Hits[i]
 		h.At = h.Time.UTC().Format(stampLayout)
@@ -106,6 +106,21 @@ func Find(ctx context.Context, q Query) (*Result, error) {
 		}
 	}
 	return r, nil
+}
+
+// Add adds what the same query found on another bus.
+func (r *Result) Add(other *Result, newest int) {
+	r.Found += other.Found
+	r.Hits = append(r.Hits, other.Hits...)
+	r.keep(newest)
+}
+
+// keep sorts the hits and keeps the newest; 0 means all.
+func (r *Result) keep(newest int) {
+	slices.SortStableFunc(r.Hits, func(a, b Hit) int { return cmp.Or(b.Time.Compare(a.Time), strings.Compare(a.ID, b.ID)) })
+	if newest > 0 {
+		r.Hits = r.Hits[:min(len(r.Hits), newest)]
+	}
 }
 
 // A search is a query that is being answered.

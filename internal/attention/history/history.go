@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mail"
 	"tutti/internal/comms/overview"
 	"tutti/internal/core/address"
@@ -57,31 +56,23 @@ func Messages(ctx context.Context, office *mail.Service, who address.Instance, s
 	judge := office.ListJudge(who)
 	for _, kind := range []store.Kind{store.Inbox, store.Archive} {
 		n := 0
-		for row, err := range office.Mail.Rows(ctx, kind, who.Mailbox()) { // the newest first
-			at := time.UnixMilli(row.Order).UTC()
-			switch {
-			case store.IsUnfit(err):
-				continue // inbox names it
-			case err != nil:
+		for m, err := range office.Mail.Rows(ctx, kind, who.Mailbox()) {
+			if err != nil {
 				return nil, err
-			case ctx.Err() != nil:
-				return nil, ctx.Err()
 			}
+			at := time.UnixMilli(m.Order).UTC()
 			if at.Before(since) || most > 0 && n == most {
 				break
 			}
-			m, err := envelope.Decode(row.Summary)
-			if err != nil {
-				continue
-			}
-			verdict, err := judge(ctx, row.Key, &m)
+			s := &m.Summary
+			verdict, err := judge(ctx, m.Key, s)
 			if err != nil {
 				return nil, err
 			}
 			n++
 			all = append(all, Event{
-				At: at, Kind: Message, From: string(m.Actor.Instance), To: string(who), Text: termsafe.Cut(m.Preview, MaxText),
-				Trust: verdict.Said(), ID: m.ID, Thread: m.ThreadID, Place: place,
+				At: at, Kind: Message, From: string(s.Actor.Instance), To: string(who), Text: termsafe.Cut(s.Preview, MaxText),
+				Trust: verdict.Said(), ID: s.ID, Thread: s.ThreadID, Place: place,
 			})
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
-	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
@@ -30,7 +28,7 @@ func runThread(ctx context.Context, c *kit.Call, opt *threadOptions) error {
 	case id == "":
 		return kit.UsageHint("usage: "+c.Usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: which one?")
 	}
-	d, readers, across, err := threadReaders(ctx, c, opt.Instance)
+	d, readers, across, err := c.Readers(ctx, opt.Instance)
 	if err != nil || d == nil {
 		return c.Empty(err)
 	}
@@ -77,51 +75,20 @@ type threadRead func(*mail.Service, context.Context, []address.Instance, string)
 
 // elsewhere shows a thread that the user's agents have on another bus which the user has used.
 func elsewhere(ctx context.Context, c *kit.Call, d *kit.Account, read threadRead, id string, trace bool) (shown bool, err error) {
-	_ = c.App.Worlds(func(w *app.World) error { // doctor names a bus that cannot be read
-		if shown || app.SameFolder(w.Root.Path, d.Root.Path) {
+	c.OtherBuses(ctx, d, func(other *kit.Account, readers []address.Instance) error {
+		if shown {
 			return nil
-		}
-		other := kit.AccountOf(w)
-		other.Who = &identity.Speaker{}
-		readers, fault := other.Office.OwnAgents(ctx, "")
-		if fault != nil {
-			return fault
 		}
 		found, fault := read(other.Office, ctx, readers, id)
 		if fault != nil {
 			return fault
 		}
 		shown = true
-		if !c.JSON {
-			c.Remark("it is on the bus %s", kit.Clean(c.App.Shown(w.Root.Path)))
-		}
+		c.Remark("it is on the bus %s", kit.Clean(c.App.Shown(other.Root.Path)))
 		err = showThread(ctx, c, other, found, trace, true)
 		return nil
 	})
 	return shown, err
-}
-
-// threadReaders opens the bus for one who reads a thread. A user who names no agent reads the threads of all agents whose keys are
-// here, and needs no mailbox for it.
-func threadReaders(ctx context.Context, c *kit.Call, as string) (d *kit.Account, readers []address.Instance, across bool, err error) {
-	d, err = c.Looker(ctx, as)
-	if unknown, ok := errors.AsType[*identity.UnknownError](err); ok && unknown.Person {
-		if d, err = c.Counter(app.Reading); err == nil {
-			d.Who = &identity.Speaker{}
-		}
-	}
-	if d == nil || err != nil {
-		return nil, nil, false, err
-	}
-	if c.Under == kit.H2A || as != "" || !mail.AsUser(d.Who) {
-		return d, []address.Instance{d.Who.Instance}, false, nil
-	}
-	if readers, err = d.Office.OwnAgents(ctx, d.Who.Instance); err != nil {
-		d.Close()
-		return nil, nil, false, err
-	}
-	d.Who = &identity.Speaker{} // each message is judged for the agent whose mailbox it is in
-	return d, readers, true, nil
 }
 
 // Ends names the sender of a message, and perhaps its recipient.

@@ -6,6 +6,7 @@ import (
 
 	"tutti/internal/app/search"
 	"tutti/internal/bus/identity"
+	"tutti/internal/core/address"
 	"tutti/internal/core/termsafe"
 )
 
@@ -35,7 +36,7 @@ const usualHits, mostHits = 20, 50
 
 // searchMessages finds messages. What the settings of the user withhold is not among them.
 func searchMessages(ctx context.Context, c *call, own *identity.Speaker) (any, error) {
-	q := search.Query{Words: c.text("text"), From: c.text("from"), Newest: max(1, c.count("limit", usualHits, mostHits)), Office: c.office, Reader: own.Instance, Policy: true}
+	q := search.Query{Words: c.text("text"), From: c.text("from"), Newest: max(1, c.count("limit", usualHits, mostHits)), Office: c.office, Readers: []address.Instance{own.Instance}, Policy: true}
 	if strings.TrimSpace(q.Words) == "" {
 		return nil, c.missing("text")
 	}

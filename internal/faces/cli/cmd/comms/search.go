@@ -7,6 +7,7 @@ import (
 
 	"tutti/internal/app/search"
 	"tutti/internal/comms/exchange"
+	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -30,8 +31,9 @@ func runSearch(ctx context.Context, c *kit.Call, opt *searchOptions) error {
 		q.Since = time.Now().Add(-age)
 	}
 	must := func() bool { return opt.Only == "bus" || c.IsSet(&opt.Instance) || ctx.Err() != nil }
+	var here *kit.Account // of the user, who searches the mail of all own agents
 	if opt.Only != "projects" {
-		d, err := c.Looker(ctx, opt.Instance)
+		d, readers, across, err := c.Readers(ctx, opt.Instance)
 		switch {
 		case err != nil && must():
 			return err
@@ -39,7 +41,9 @@ func runSearch(ctx context.Context, c *kit.Call, opt *searchOptions) error {
 			c.Remark("the bus is not searched: %s", kit.Clean(err.Error()))
 		case d != nil:
 			defer d.Close()
-			q.Office, q.Reader = d.Office, d.Who.Instance
+			if q.Office, q.Readers = d.Office, readers; across {
+				here = d
+			}
 		}
 	}
 	if opt.Only != "bus" {
@@ -60,6 +64,17 @@ func runSearch(ctx context.Context, c *kit.Call, opt *searchOptions) error {
 	}
 	for _, f := range r.Faults {
 		c.Warn("%s of %s: %s", f.Folder, kit.Clean(f.Project), kit.Clean(f.Err.Error()))
+	}
+	if here != nil {
+		c.OtherBuses(ctx, here, func(d *kit.Account, readers []address.Instance) error {
+			there, err := search.Find(ctx, search.Query{
+				Words: q.Words, From: q.From, Since: q.Since, Newest: q.Newest, Office: d.Office, Readers: readers, Bus: d.Root.Path,
+			})
+			if err == nil && there.BusErr == nil {
+				r.Add(there, q.Newest)
+			}
+			return err
+		})
 	}
 	showHits(c, r)
 	if r.Found == 0 {
@@ -98,10 +113,17 @@ func showHits(c *kit.Call, r *search.Result) {
 	now := time.Now()
 	for i := range r.Hits {
 		h := &r.Hits[i]
-		c.Line(strings.Join([]string{kit.Clean(h.From), c.Paint(wordColor(h.Verdict), kit.Clean(h.Verdict)), kit.Ago(now.Sub(h.Time)), kit.Clean(h.Where)}, "  "))
+		ends := kit.Clean(h.From)
+		if h.To != "" {
+			ends += " to " + kit.Clean(h.To)
+		}
+		c.Line(strings.Join([]string{ends, c.Paint(wordColor(h.Verdict), kit.Clean(h.Verdict)), kit.Ago(now.Sub(h.Time)), kit.Clean(h.Where)}, "  "))
 		what := kit.Clean(h.ID)
 		if h.Kind == search.ToProject {
 			what = kit.Clean(c.App.Shown(h.Path))
+		}
+		if h.Bus != "" {
+			what += "  bus " + kit.Clean(c.App.Shown(h.Bus))
 		}
 		c.Line("  " + what)
 		if h.Title != "" {

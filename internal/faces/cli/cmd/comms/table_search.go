@@ -21,10 +21,11 @@ var SearchVerbs = []kit.Verb{
 		},
 		Does: `Looks for the words, as they stand one after the other and in any case, in what you got: the texts in your mailbox and your
 archive on the bus, and the titles and texts in the mailboxes and archives of all projects. The newest come first, each with its sender,
-what its signature is worth, where it lies, and the words around what was found.
+what its signature is worth, where it lies, and the words around what was found. If you are the user and name no agent, it looks
+through the mail of all agents whose keys are here, also on the other buses that you have used.
 
 Signatures between projects are judged by gpg: verified (signers.toml binds the key to the sender), signed (nothing binds it), unsigned, or
-why it does not hold. With --json: {found, hits: [{kind, id, from, at, verdict, where, path, thread, type, title, snippet}]}.`,
+why it does not hold. With --json: {found, hits: [{kind, id, from, to, bus, at, verdict, where, path, thread, type, title, snippet}]}.`,
 		Wont: `It keeps no index of texts: each search reads what it looks into. It does not look into what you sent, what "store tidy" has packed,
 and what your settings hold back, and it marks nothing as read.`,
 		Examples: `$ tutti search schema
