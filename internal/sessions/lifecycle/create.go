@@ -149,7 +149,10 @@ func (c *creation) makeTree(ctx context.Context) error {
 	if c.tree == nil {
 		return nil
 	}
-	return c.tree.make(ctx)
+	if err := c.tree.make(ctx); err != nil {
+		return err
+	}
+	return c.prepareTree(ctx)
 }
 
 // begun does what comes after the start.

@@ -101,6 +101,36 @@ func (t *worktree) remove(ctx context.Context) error {
 	return nil
 }
 
+// prepareTree copies the files that the repository names into the new worktree, and runs its set-up program if the user has accepted
+// exactly its content.
+func (c *creation) prepareTree(ctx context.Context) error {
+	copied, left, err := trees.Include(ctx, c.tree.repo, c.tree.dir)
+	if err != nil {
+		return &Error{Kind: Refused, Text: "the files for the new worktree could not be copied", Err: err}
+	}
+	if len(copied)+left > 0 {
+		c.m.o.Tell(fmt.Sprintf("%s: %d files copied, %d left out", trees.IncludeFile, len(copied), left))
+	}
+	setup, err := trees.SetupOf(c.tree.dir)
+	if setup == nil || err != nil {
+		return err
+	}
+	known := false
+	if c.m.o.Started.Known != nil {
+		if known, err = c.m.o.Started.Known(setup.Mark()); err != nil {
+			return err
+		}
+	}
+	if !known {
+		c.m.o.Tell(trees.SetupFile + " was not run, because you have not accepted it: tutti worktree accept " + quote(c.tree.dir))
+		return nil
+	}
+	if err := setup.Run(ctx, c.tree.repo, c.m.o.Environ); err != nil {
+		return &Error{Kind: Refused, Text: "the set-up of the new worktree failed", Err: err}
+	}
+	return nil
+}
+
 // json is how a row tells of it, nil for none.
 func (t *worktree) json() []byte {
 	if t == nil {

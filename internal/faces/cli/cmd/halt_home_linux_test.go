@@ -88,6 +88,7 @@ var haltLines = map[string]string{
 	"status":                 "",
 	"store migrate":          "",
 	"upgrade":                "",
+	"worktree accept":        "--yes",
 	"worktree merge":         "fix",
 	"worktree rebase":        "fix",
 	"worktree remove":        "fix",
@@ -105,7 +106,7 @@ var oneHome = []string{
 	"attest-comprehension", "coach ratify", // a role that only a person has
 	"negotiate stabilize", // a second signature
 	"keys add", "install", // a second key, and both programs
-	"worktree merge", "worktree rebase", "worktree remove", // a repository
+	"worktree accept", "worktree merge", "worktree rebase", "worktree remove", // a repository
 }
 
 // nothingToRefuse are verbs that ask the switch only where they act, with a line that does not act.

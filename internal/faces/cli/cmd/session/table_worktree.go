@@ -81,4 +81,23 @@ containers. On systems other than Linux it cannot see who uses a folder, and ref
 		Exit:     "0 done; 1 wrong usage, or refused; 3 a file could not be read; 5 halted",
 		See:      "worktree merge, session stop",
 	},
+	{
+		Name: "worktree accept", Under: kit.Tutti, Group: kit.GroupSessions, Halt: kit.Makes, MaxArgs: 1, Opts: onSessions(worktreeAccept),
+		Result: treeAccepted{},
+		Short:  "allow the set-up program of a repository",
+		Args:   "[<dir>]",
+		Flags: []kit.Flag{
+			{Name: "yes", Kind: kit.Switch, Help: "do not ask"},
+			registryFlag,
+		},
+		Does: `Shows the file .worktreesetup at the top of the repository and asks whether tutti may run it. After that, tutti session
+create --worktree runs it in each new worktree, with the folder of the repository in TUTTI_REPOSITORY, before the agent
+starts. The acceptance is for exactly this content: if the file changes, tutti asks for a new one. Programs that the
+file starts are not part of it.`,
+		Wont: "It runs nothing now. An agent cannot use it.",
+		Examples: `$ tutti worktree accept
+$ tutti worktree accept ~/src/api --yes`,
+		Exit: "0 done; 1 wrong usage, refused, or there is no such file; 3 a file could not be read; 5 halted",
+		See:  "session create",
+	},
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tutti/internal/app/full"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/proc"
@@ -294,3 +295,52 @@ func worktreeRemove(ctx context.Context, c *kit.Call, s *sessions, _ *worktreeOp
 	return s.treeChanged(treeChange{Path: t.Path, Branch: t.Branch}, err, line)
 }
 
+// A treeAccepted is a set-up program that was accepted.
+type treeAccepted struct {
+	OK   bool   `json:"ok"`
+	Path string `json:"path"`
+}
+
+type worktreeAcceptOptions struct {
+	inRegistry
+	Yes bool
+}
+
+// worktreeAccept allows the set-up program of a repository by its content.
+func worktreeAccept(ctx context.Context, c *kit.Call, s *sessions, opt *worktreeAcceptOptions) error {
+	if _, err := c.ForUser("accept a set-up program"); err != nil {
+		return err
+	}
+	dir, err := absoluteIf(c.Arg(0))
+	if err != nil {
+		return kit.FailIO("", err, "")
+	}
+	top, err := worktree.Git(ctx, cmp.Or(dir, s.dir), "rev-parse", "--show-toplevel")
+	if err != nil {
+		return treeFault(c, err)
+	}
+	setup, err := worktree.SetupOf(top)
+	if err != nil {
+		return kit.FailIO("", err, "")
+	}
+	if setup == nil {
+		return kit.Refuse("", "worktree accept: %s has no %s", kit.Clean(c.App.Shown(top)), worktree.SetupFile)
+	}
+	if !opt.Yes {
+		for line := range strings.Lines(setup.Text) {
+			c.Line("  " + kit.Clean(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	if err := c.Confirm(opt.Yes, "Run this in each new worktree?", "the set-up program was not accepted", "tutti worktree accept --yes"); err != nil {
+		return err
+	}
+	if err := full.Started(c.App).Remember(setup.Mark()); err != nil {
+		return err
+	}
+	if c.JSON {
+		c.Result(treeAccepted{true, setup.Path})
+	} else {
+		c.Line("accepted: " + kit.Clean(c.App.Shown(setup.Path)))
+	}
+	return nil
+}
