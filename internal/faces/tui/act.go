@@ -64,6 +64,8 @@ func (m *Model) do(c *command) tea.Cmd {
 		return m.copy()
 	case "log":
 		return m.log()
+	case "worktrees":
+		return m.worktrees()
 	case "attach":
 		return m.attach()
 	case "approve", "deny":

@@ -30,6 +30,7 @@ type Keys struct {
 	Stop     []string `toml:"stop"`
 	Halt     []string `toml:"halt"`
 	Log      []string `toml:"log"`
+	Trees    []string `toml:"worktrees"`
 	Copy     []string `toml:"copy"`
 	Mouse    []string `toml:"mouse"`
 	Help     []string `toml:"help"`
@@ -74,6 +75,7 @@ func usual(k *Keys) keymap {
 		{"stop", []string{"x"}, "stop", "stop the session; asks first", true, &k.Stop},
 		{"halt", []string{"H"}, "halt", "halt all agents; asks for a reason and a typed word", true, &k.Halt},
 		{"log", []string{"L"}, "log", "show what your agents said to each other", false, &k.Log},
+		{"worktrees", []string{"w"}, "", "worktrees of the agent's repository: diff, merge, rebase, remove", false, &k.Trees},
 		{"copy", []string{"y"}, "", "copy the name or address of the agent, or the command of the selected thing", false, &k.Copy},
 		{"mouse", []string{"m"}, "", "switch the mouse on or off; hold Shift to select text while it is on", false, &k.Mouse},
 		{"help", []string{"?"}, "help", "show the keys", false, &k.Help},

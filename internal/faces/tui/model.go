@@ -139,6 +139,10 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.refresh()
 	case pageMsg:
 		m.page, m.from = msg, 0
+	case treesMsg:
+		m.chooseTree(msg)
+	case failedMsg:
+		m.say(string(msg), true)
 	case tea.PasteMsg:
 		m.insert(msg.Content)
 	case tea.KeyPressMsg:

@@ -119,7 +119,7 @@ func (r *rig) perform(cmd tea.Cmd) {
 		if !r.pane.ready { // once: it would look for ever
 			r.send(msg)
 		}
-	case paneMsg, doneMsg, snapMsg, pageMsg:
+	case paneMsg, doneMsg, snapMsg, pageMsg, treesMsg, failedMsg:
 		if p, ok := msg.(paneMsg); ok {
 			_, _ = r.Update(p)
 			return
