@@ -2,6 +2,7 @@ package mail
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -57,4 +58,34 @@ func TestConversationReaders(t *testing.T) {
 			t.Errorf("%v: got %v, want that there is no such message", readers, err)
 		}
 	}
+}
+
+// A message has no answer until its recipient replies to it or writes later in its thread; another agent's message does not count.
+func TestUnanswered(t *testing.T) {
+	b := newBus(t)
+	ana, bob, eve := b.agent("claude", "ana"), b.agent("codex", "bob"), b.agent("gemini", "eve")
+	want := func(texts ...string) {
+		t.Helper()
+		b.clock = b.clock.Add(time.Second)
+		all, err := b.Unanswered(t.Context(), ana.Instance)
+		var got []string
+		for _, q := range all {
+			got = append(got, q.Preview)
+		}
+		if err != nil || !slices.Equal(got, texts) {
+			t.Errorf("unanswered: got %q, %v; want %q", got, err, texts)
+		}
+	}
+	want()
+	one := b.send(Draft{From: ana, To: bob.Instance, Text: "one?"})
+	b.clock = b.clock.Add(time.Second)
+	two := b.send(Draft{From: ana, To: bob.Instance, Text: "two?"})
+	b.send(Draft{From: ana, To: bob.Instance, Text: "a notice", Kind: "status"})
+	want("one?", "two?")
+	b.send(Draft{From: eve, To: ana.Instance, Text: "not asked", Thread: one.Thread, ReplyTo: one.ID})
+	want("one?", "two?")
+	b.send(Draft{From: bob, To: ana.Instance, Text: "yes", ReplyTo: one.ID})
+	want("two?")
+	b.send(Draft{From: bob, To: ana.Instance, Text: "yes", Thread: two.Thread})
+	want()
 }

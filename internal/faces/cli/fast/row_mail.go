@@ -157,7 +157,7 @@ var OutboxRow = kit.Verb{
 	Wont:     "It does not say what became of a message: tutti store log trail MAILBOX does.",
 	Examples: "$ tutti outbox --newest 5",
 	Exit:     ExitMail,
-	See:      "send, thread",
+	See:      "send, thread, outbox unanswered",
 }
 
 var ThreadRow = kit.Verb{

@@ -3,6 +3,7 @@ package bus
 import (
 	"encoding/json"
 
+	"tutti/internal/bus/mail"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -56,6 +57,19 @@ $ tutti inbox read env:1780000000000:9f3c | less`,
 		See:      "receive, ack",
 	},
 	fast.OutboxRow,
+	{
+		Name: "outbox unanswered", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runUnanswered), Bus: true,
+		Result: []mail.Question{},
+		Short:  "list what you sent that has no answer yet",
+		Flags:  []kit.Flag{kit.MailboxFlag},
+		Does: `Lists the messages that have no answer yet, oldest first: id, age, sender, recipient and first line. A message is answered
+when its recipient replies to it, or writes later in its thread. Replies and notices are not listed. If you are the user and name no agent,
+it lists those of all agents whose keys are here, also on the other buses that you have used.`,
+		Wont:     "It does not know whether a message asked for an answer.",
+		Examples: "$ tutti outbox unanswered\n$ tutti outbox unanswered --as claude:api --json",
+		Exit:     fast.ExitMail,
+		See:      "outbox, thread, receive",
+	},
 	{
 		Name: "outbox put", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 1, Offer: kit.Files, Opts: kit.WithFlags(runOutboxPut), Bus: true,
 		Result:   copied{},
