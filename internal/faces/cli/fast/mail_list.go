@@ -10,7 +10,7 @@ import (
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -119,7 +119,7 @@ func inboxJSON(ctx context.Context, c *kit.Call, d *kit.Account, found []mailbox
 		if err != nil {
 			return err
 		}
-		if err := out.Add(listedJSON(m, v)); err != nil {
+		if err := out.Add(render.JSON(viewListed(m, v))); err != nil {
 			return err
 		}
 	}
@@ -145,10 +145,10 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 }
 
 // list prints a list of messages: l is it for programs, none is said where there are none.
-func list(c *kit.Call, l *kit.List, rows [][]string, none string) {
+func list[T any](c *kit.Call, l []T, rows [][]string, none string) {
 	switch {
 	case c.JSON:
-		c.Emit(l.Bytes())
+		c.Result(render.List(l))
 	case len(rows) == 0:
 		c.Line(kit.Clean(none))
 	default:
@@ -177,31 +177,51 @@ func Cell(c *kit.Call, s string) string {
 	return s
 }
 
-func listedJSON(m *mailbox.Message, v trust.Verdict) []byte {
-	o := summaryJSON(m)
-	o.Str("verdict", v.Word.String())
-	o.Opt("verdictDetail", v.Detail)
-	o.Opt("addressedTo", string(v.AddressedTo))
-	o.Bool("roleNotRegistered", v.RoleNotRegistered)
-	o.Bool("unread", !m.State.Seen())
-	return o.Bytes()
+// A summaryView is a message in a list, for programs.
+type summaryView struct {
+	ID        string           `json:"id"`
+	From      address.Instance `json:"from"`
+	To        address.Instance `json:"to,omitempty"`
+	Role      string           `json:"role"` // what the sender claims to be
+	Kind      string           `json:"kind,omitempty"`
+	Thread    string           `json:"thread,omitempty"`
+	ReplyTo   string           `json:"replyTo,omitempty"` // the message that this one answers
+	CreatedAt string           `json:"createdAt"`
+	storedView
+	Preview string `json:"preview"` // how the text begins
+	Size    int    `json:"size"`    // of the envelope, in bytes
 }
 
-func summaryJSON(m *mailbox.Message) *canonjson.Object {
+// A listedView is a message in the mailbox.
+type listedView struct {
+	summaryView
+	Verdict           string           `json:"verdict"` // what the signature is worth
+	VerdictDetail     string           `json:"verdictDetail,omitempty"`
+	AddressedTo       address.Instance `json:"addressedTo,omitempty"` // another agent, to whom it was signed
+	RoleNotRegistered bool             `json:"roleNotRegistered"`
+	Unread            bool             `json:"unread"` // it was not shown yet
+}
+
+// A sentView is a message in the outbox.
+type sentView struct {
+	summaryView
+	Carriage    string `json:"carriage,omitempty"` // of a message to another machine: what became of it
+	CarriageWhy string `json:"carriageWhy,omitempty"`
+}
+
+// A heldView is a message in quarantine.
+type heldView struct {
+	summaryView
+	Reason string `json:"reason,omitempty"`
+}
+
+func viewListed(m *mailbox.Message, v trust.Verdict) listedView {
+	return listedView{viewSummary(m), v.Word.String(), v.Detail, v.AddressedTo, v.RoleNotRegistered, !m.State.Seen()}
+}
+
+func viewSummary(m *mailbox.Message) summaryView {
 	s := &m.Summary
-	o := &canonjson.Object{}
-	o.Str("id", s.ID)
-	o.Str("from", string(s.Actor.Instance))
-	o.Opt("to", string(s.Target))
-	o.Str("role", s.Actor.Role)
-	o.Opt("kind", s.Kind)
-	o.Opt("thread", s.ThreadID)
-	o.Opt("replyTo", s.ReplyTo)
-	o.Str("createdAt", s.CreatedAt)
-	messageJSON(o, m)
-	o.Str("preview", s.Preview)
-	o.Int("size", int64(s.Size))
-	return o
+	return summaryView{s.ID, s.Actor.Instance, s.Target, s.Actor.Role, s.Kind, s.ThreadID, s.ReplyTo, s.CreatedAt, viewStored(m), s.Preview, s.Size}
 }
 
 type outboxOptions struct {
@@ -216,7 +236,7 @@ func runOutbox(ctx context.Context, c *kit.Call, opt *outboxOptions) error {
 		return err
 	}
 	defer d.Close()
-	var l kit.List
+	var l []sentView
 	var rows [][]string
 	var bad []error
 	var sent []*mailbox.Message
@@ -242,16 +262,13 @@ func runOutbox(ctx context.Context, c *kit.Call, opt *outboxOptions) error {
 	for _, m := range sent {
 		way := m.State.Way()
 		if c.JSON {
-			o := summaryJSON(m)
-			o.Opt("carriage", string(way.Step))
-			o.Opt("carriageWhy", way.Result)
-			l.Obj(o)
+			l = append(l, sentView{viewSummary(m), string(way.Step), way.Result})
 			continue
 		}
 		rows = append(rows, rowOf(c, d.Now, m, "to "+kit.Name(m.Summary.Target), kit.Clean(way.Said())))
 	}
 	sayUnfit(c, bad)
-	list(c, &l, rows, "nothing sent by "+kit.Name(d.Who.Instance))
+	list(c, l, rows, "nothing sent by "+kit.Name(d.Who.Instance))
 	return nil
 }
 
@@ -292,20 +309,18 @@ func runInboxHeld(ctx context.Context, c *kit.Call, opt *heldOptions) error {
 		return err
 	}
 	sayUnfit(c, bad)
-	var l kit.List
+	var l []heldView
 	var rows [][]string
 	for i := range found {
 		m := found[i].Message
 		m.Summary = m.Envelope.Summary()
 		why := found[i].Why
 		if c.JSON {
-			o := summaryJSON(m)
-			o.Opt("reason", why)
-			l.Obj(o)
+			l = append(l, heldView{viewSummary(m), why})
 			continue
 		}
 		rows = append(rows, rowOf(c, d.Now, m, kit.Name(m.Summary.Actor.Instance), why))
 	}
-	list(c, &l, rows, "nothing is held back from "+kit.Name(d.Who.Instance))
+	list(c, l, rows, "nothing is held back from "+kit.Name(d.Who.Instance))
 	return nil
 }

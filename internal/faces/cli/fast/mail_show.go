@@ -166,20 +166,26 @@ func ItemJSON(item *mail.Item) []byte {
 	o.Opt("addressedTo", string(item.Verdict.AddressedTo))
 	o.Bool("roleNotRegistered", item.Verdict.RoleNotRegistered)
 	o.Str("provenance", "peer")
-	messageJSON(&o, item.Message)
+	o.Str("receivedAt", envelope.Stamp(item.Stored))
+	if item.Channel {
+		o.Bool("channel", true)
+	}
+	if item.Archived {
+		o.Bool("archived", true)
+	}
 	o.Raw("envelope", e.Raw)
 	return o.Bytes()
 }
 
-// messageJSON adds what the store knows of a message.
-func messageJSON(o *canonjson.Object, m *mailbox.Message) {
-	o.Str("receivedAt", envelope.Stamp(m.Stored))
-	if m.Channel {
-		o.Bool("channel", true)
-	}
-	if m.Archived {
-		o.Bool("archived", true)
-	}
+// A storedView is what the store knows of a message.
+type storedView struct {
+	ReceivedAt string `json:"receivedAt"`         // when it was stored
+	Channel    bool   `json:"channel,omitempty"`  // it was sent to the label, not to one agent
+	Archived   bool   `json:"archived,omitempty"` // it was acknowledged
+}
+
+func viewStored(m *mailbox.Message) storedView {
+	return storedView{envelope.Stamp(m.Stored), m.Channel, m.Archived}
 }
 
 // sayUnfit names the files of a mailbox that are not messages. They hide nothing else, and are left where they are.

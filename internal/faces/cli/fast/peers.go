@@ -13,7 +13,7 @@ import (
 	"tutti/internal/bus/members"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -64,11 +64,7 @@ func runDiscover(ctx context.Context, c *kit.Call, opt *discoverOptions) error {
 	}
 	denied := overview.ReadDenial()
 	if c.JSON {
-		var l kit.List
-		for i := range rows {
-			l.Raw(peerJSON(&rows[i], denied.Peer(&rows[i])))
-		}
-		c.Emit(l.Bytes())
+		c.Result(render.Each(rows, func(r members.Row) overview.PeerView { return overview.ViewPeer(&r, denied.Peer(&r)) }))
 		return nil
 	}
 	sayRows(c, opt, rows, &denied)
@@ -96,26 +92,6 @@ func withRole(ctx context.Context, w *app.World, rows []members.Row, role string
 		}
 	}
 	return kept, nil
-}
-
-// peerJSON is [overview.PeerView], written without reflection.
-func peerJSON(r *members.Row, m overview.Mark) []byte {
-	var o canonjson.Object
-	o.Str("instance", string(r.Instance))
-	o.Str("host", r.Host)
-	o.Opt("name", r.Name)
-	o.Strs("scopes", r.Scopes)
-	o.Bool("live", r.Session != nil)
-	o.Bool("halted", m.Halted)
-	o.Bool("paused", m.Paused)
-	if r.Session != nil {
-		o.Str("sessionId", string(r.SessionID))
-		o.Str("heartbeatAt", r.Session.HeartbeatAt)
-		o.Str("state", r.Session.State)
-		o.Opt("workStatus", r.Session.WorkStatus)
-		o.Opt("mirroredAt", r.Session.MirroredAt)
-	}
-	return o.Bytes()
 }
 
 // sayRows prints the lines of discover: instance, host, name, scopes, age of the heartbeat, session.

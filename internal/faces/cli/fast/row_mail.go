@@ -122,7 +122,8 @@ $ tutti ack --all`,
 
 var InboxRow = kit.Verb{
 	Name: "inbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runInbox), Bus: true,
-	Short: "list mail without marking it",
+	Result: []listedView{},
+	Short:  "list mail without marking it",
 	Flags: []kit.Flag{
 		{Name: "all", Kind: kit.Switch, Help: "list all of it, not only the newest 20"},
 		{Name: "unread", Kind: kit.Switch, Help: "list only what was not shown yet"},
@@ -139,8 +140,9 @@ $ tutti inbox --unread`,
 
 var HeldRow = kit.Verb{
 	Name: "inbox held", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runInboxHeld), Bus: true,
-	Short: "list mail that your settings held back",
-	Flags: []kit.Flag{kit.MailboxFlag},
+	Result: []heldView{},
+	Short:  "list mail that your settings held back",
+	Flags:  []kit.Flag{kit.MailboxFlag},
 	Does: `Lists the mail in quarantine, each with the reason: mail of blocked senders, and unsigned mail if signatures are
 required.`,
 	Wont:     "It gives no mail back. tutti doctor --verbose prints the settings and where they come from.",
@@ -151,6 +153,7 @@ required.`,
 
 var OutboxRow = kit.Verb{
 	Name: "outbox", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Reads, Opts: kit.WithFlags(runOutbox), Bus: true,
+	Result:   []sentView{},
 	Short:    "list what you sent",
 	Flags:    []kit.Flag{kit.NewestFlag, kit.MailboxFlag},
 	Does:     "Lists the copies of what was sent, newest first: id, age, recipient, thread, kind and first line. Of a message to another machine also: queued, carried or refused there.",
