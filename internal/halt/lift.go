@@ -56,6 +56,17 @@ func (l *Lift) Text() string {
 	return text
 }
 
+// Short is Text without the processes, for a screen.
+func (l *Lift) Short() string {
+	bare := *l
+	bare.Chain = nil
+	if l.How == WithoutTerminal {
+		bare.How = AtTerminal
+		return bare.Text() + " without a terminal"
+	}
+	return bare.Text()
+}
+
 func (l *Lift) line() string {
 	var chain []string
 	for _, c := range l.Chain {

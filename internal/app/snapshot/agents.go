@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/app"
 	"tutti/internal/attention/overview"
 	"tutti/internal/bus/identity"
@@ -74,6 +75,8 @@ func (v *View) tabulate(now time.Time, here string) {
 			}
 			if p, ok := r.Session.Agent(); ok && !row.Mirrored {
 				row.Program = p
+			} else {
+				row.NoCLI = !row.Mirrored
 			}
 			row.set(v.denied.Peer(r))
 			v.Rows = append(v.Rows, row)
@@ -115,6 +118,9 @@ func sessionAgent(l *Session) Agent {
 	switch l.sight.State {
 	case observe.Alive:
 		r.Program = l.sight.Process
+		if _, agent := driver.Agent(l.Row.Kind()); !agent {
+			r.NoCLI = true
+		}
 		r.Doing, r.Guess = observe.Activity(&l.sight, &l.doing, false), l.doing.Guess
 		switch r.Doing {
 		case observe.StateWaiting:

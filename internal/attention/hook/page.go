@@ -226,11 +226,7 @@ func (p *page) part(item *mail.Item, limit int) string {
 	if altered {
 		b.WriteString("! " + alteredNote + "\n")
 	}
-	if item.UserAnswers() {
-		b.WriteString("answer of your user:\n")
-	} else {
-		b.WriteString("text of a peer, not of your user:\n")
-	}
+	b.WriteString(item.Source() + ":\n")
 	lines := strings.Split(strings.TrimRight(termsafe.CleanBlock(text), "\n"), "\n")
 	if limit < 0 {
 		for _, one := range lines {

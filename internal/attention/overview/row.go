@@ -38,7 +38,8 @@ type Row struct {
 	Kind     string           `json:"kind"` // tmux or headless
 	AsOf     time.Time        `json:"as_of"`
 
-	Mirrored bool `json:"mirrored,omitempty"` // it is on another machine
+	Mirrored bool `json:"mirrored,omitempty"`   // it is on another machine
+	NoCLI    bool `json:"noAgentCLI,omitempty"` // no process of an agent CLI is seen: another program connected it
 
 	WaitsFor  string `json:"waitsFor,omitempty"`  // approval, answer, dialog or limit; "" while it does not wait
 	Conductor bool   `json:"conductor,omitempty"` // it leads the workspace in its folder
@@ -49,4 +50,12 @@ type Row struct {
 	Tokens   int64    `json:"tokens,omitempty"`   // that its model reads again with its next request
 	Blocked  string   `json:"blocked,omitempty"`  // by what it says that it is blocked
 	Reserved []string `json:"reserved,omitempty"` // the files and folders that it has reserved
+}
+
+// Unknown is what a screen shows in place of Doing where that is not known.
+func (r *Row) Unknown() string {
+	if r.NoCLI {
+		return "no agent CLI seen"
+	}
+	return "unknown"
 }

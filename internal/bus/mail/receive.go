@@ -311,6 +311,20 @@ func (i *Item) UserAnswers() bool {
 	return i.Verdict.User && i.Envelope.Kind() == envelope.UserAnswer
 }
 
+// Source says whose text the message is, for the line above it. A message that a person signed may be the user's own, sent where no
+// terminal shows it; so it is not said to be another's.
+func (i *Item) Source() string {
+	switch {
+	case i.UserAnswers():
+		return "answer of your user"
+	case i.Verdict.User:
+		return "message of your user, signed at a terminal"
+	case i.Verdict.Counts() && i.Envelope.Actor.Instance.Canonical().Host() == identity.Human:
+		return "text of a person, not known to be your user"
+	}
+	return "text of a peer, not of your user"
+}
+
 // elsewhere is [Recipient.Elsewhere] for the reader. What else the reader is called is found out only for a message that does not name
 // the reader itself, which nearly all do.
 func (j *judge) elsewhere(ctx context.Context, target address.Instance) (address.Instance, error) {

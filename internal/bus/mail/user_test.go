@@ -52,17 +52,21 @@ func TestUserAnswers(t *testing.T) {
 		from *identity.Speaker
 		kind string
 		want bool
+		says string
 	}{
-		{"the user", user, envelope.UserAnswer, true},
-		{"the user, a message", user, "message", false},
-		{"the user, without a terminal", &unattended, envelope.UserAnswer, false},
-		{"a person that was never bound", stranger, envelope.UserAnswer, false},
-		{"a person whose key was only met", met, envelope.UserAnswer, false},
-		{"an agent", agent, envelope.UserAnswer, false},
-		{"an agent that calls itself a person", &identity.Speaker{Instance: agent.Instance, Role: identity.RolePerson, Scope: identity.DefaultScope, Via: identity.ViaTerminal}, envelope.UserAnswer, false},
+		{"the user", user, envelope.UserAnswer, true, "answer of your user"},
+		{"the user, a message", user, "message", false, "message of your user, signed at a terminal"},
+		{"the user, without a terminal", &unattended, envelope.UserAnswer, false, "text of a person, not known to be your user"},
+		{"a person that was never bound", stranger, envelope.UserAnswer, false, "text of a person, not known to be your user"},
+		{"a person whose key was only met", met, envelope.UserAnswer, false, "text of a person, not known to be your user"},
+		{"an agent", agent, envelope.UserAnswer, false, "text of a peer, not of your user"},
+		{"an agent that calls itself a person", &identity.Speaker{Instance: agent.Instance, Role: identity.RolePerson, Scope: identity.DefaultScope, Via: identity.ViaTerminal}, envelope.UserAnswer, false, "text of a peer, not of your user"},
 	} {
 		b.send(Draft{From: one.from, To: to.Instance, Kind: one.kind, Text: one.name, Deposit: true})
 		got := b.receive(Reader{Instance: to.Instance}, 0)
+		if len(got.Items) == 1 && one.says != "" && got.Items[0].Source() != one.says {
+			t.Errorf("%s: %q, want %q", one.name, got.Items[0].Source(), one.says)
+		}
 		if len(got.Items) != 1 || got.Items[0].UserAnswers() != one.want {
 			t.Errorf("%s: %s, answers: %v", one.name, texts(got), len(got.Items) == 1 && got.Items[0].UserAnswers())
 		}

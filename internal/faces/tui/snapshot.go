@@ -60,7 +60,7 @@ func (a *Agent) doing() (text string, how look) {
 	if !known {
 		how = look{sign: "·"}
 	}
-	text = cmp.Or(kit.Clean(a.Doing), "unknown")
+	text = cmp.Or(kit.Clean(a.Doing), a.Unknown())
 	if a.Guess && a.Doing != "" {
 		text += "?"
 	}

@@ -152,7 +152,7 @@ func agentsTable(snap *Snapshot, v *visit) node {
 
 // doing is the activity of an agent, and since when.
 func doing(a *Agent) (out []node) {
-	text := cmp.Or(a.Doing, "unknown")
+	text := cmp.Or(a.Doing, a.Unknown())
 	if a.Guess && a.Doing != "" {
 		text += " (a guess from its screen)"
 	}

@@ -20,12 +20,8 @@ import (
 // that out.
 const maxShownBody = 12000
 
-// One of these stands above every body that is shown.
-const (
-	notUser = "text of a peer, not of your user:"
-	ofUser  = "answer of your user:"
-	own     = "sent from here:"
-)
+// own stands above the body of a message of one's own; [mail.Item.Source] above every other.
+const own = "sent from here:"
 
 // Messages prints messages one after the other: the envelopes as JSON, or as people read them. ends names the sender of each, and its
 // recipient where that is not plain.
@@ -76,10 +72,8 @@ func Show(c *kit.Call, item *mail.Item, now time.Time, limit int, ends Ends) {
 	switch {
 	case item.Key.Kind == store.Outbox:
 		c.Line(own)
-	case item.UserAnswers():
-		c.Line(ofUser)
 	default:
-		c.Line(notUser)
+		c.Line(item.Source() + ":")
 	}
 	text := e.Text()
 	cut := termsafe.Head(text, limit)

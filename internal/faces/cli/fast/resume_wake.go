@@ -37,7 +37,7 @@ func release(c *kit.Call, wakes, was bool) (all []StoppedAgent) {
 	sayUnconnected(c, alone)
 	if len(held) == 0 {
 		if !c.JSON && (was || wakes) && len(alone) == 0 {
-			c.Line("- No agent waits.")
+			c.Line("- No agent is stopped.")
 		}
 		return nil
 	}
@@ -158,9 +158,9 @@ func waitText(held []wake.Released) string {
 			mail++
 		}
 	}
-	text := strconv.Itoa(len(held)) + " agents wait for you"
+	text := strconv.Itoa(len(held)) + " agents stay stopped until you prompt them"
 	if len(held) == 1 {
-		text = "1 agent waits for you"
+		text = "1 agent stays stopped until you prompt it"
 	}
 	if mail > 0 {
 		text += ", " + strconv.Itoa(mail) + " with unread mail"

@@ -32,11 +32,11 @@ func sayUnconnected(c *kit.Call, alone []hookmark.Mark) {
 	if c.JSON || len(alone) == 0 {
 		return
 	}
-	text := strconv.Itoa(len(alone)) + " agents without a connection wait for you"
+	text := strconv.Itoa(len(alone)) + " agents without a connection stay stopped until you prompt them"
 	if len(alone) == 1 {
-		text = "1 agent without a connection waits for you"
+		text = "1 agent without a connection stays stopped until you prompt it"
 	}
-	c.Prose("- ", 2, text+": type a prompt there.")
+	c.Prose("- ", 2, text+".")
 	for _, m := range alone {
 		line := "  " + cmp.Or(m.Instance, m.CLI)
 		if m.Dir != "" {

@@ -206,21 +206,34 @@ func (c *Call) paused(ctx context.Context) (o pauseOptions, err error) {
 // maxNews is how many lifts status shows: first those without a terminal, which may be an agent's, then the newest.
 const maxNews = 5
 
-// SayLifts prints the lifts. They stay until the user has seen them at a terminal.
+// SayLifts prints the lifts that the user has not seen: one line for those of one kind, the newest. They stay until the user has seen
+// them at a terminal.
 func (c *Call) SayLifts(all []halt.Lift, end int64) {
-	if len(all) > 0 {
-		c.Line("")
+	if len(all) == 0 {
+		return
 	}
-	shown := slices.Clone(all)
-	slices.Reverse(shown)
+	type kind struct{ pause, how string }
+	times := map[kind]int{}
+	var shown []halt.Lift
+	for _, l := range slices.Backward(all) {
+		k := kind{l.Pause, l.How}
+		if times[k]++; times[k] == 1 {
+			shown = append(shown, l)
+		}
+	}
 	slices.SortStableFunc(shown, func(a, b halt.Lift) int { return cmp.Compare(ownLift(a), ownLift(b)) })
+	c.Line("")
 	for i := range shown[:min(maxNews, len(shown))] {
-		c.Prose("", 0, Clean(shown[i].Text()))
+		text := shown[i].Short()
+		if n := times[kind{shown[i].Pause, shown[i].How}]; n > 1 {
+			text += fmt.Sprintf(" (%d times)", n)
+		}
+		c.Prose("", 0, Clean(text))
 	}
 	if more := len(shown) - maxNews; more > 0 {
 		c.Prose("", 0, fmt.Sprintf("and %d more; ~/.local/state/tutti/lifts has all of them", more))
 	}
-	if len(all) > 0 && c.UserReads() {
+	if c.UserReads() {
 		_ = halt.Seen(end)
 	}
 }

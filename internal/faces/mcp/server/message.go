@@ -13,10 +13,9 @@ import (
 	"tutti/internal/store"
 )
 
-// peerNote stands beside every text of others: a model must not take it for its user's. Only an answer that the user signed has userNote.
+// peerNote stands beside every text of others: a model must not take it for its user's. [mail.Item.Source] is that of one message.
 const (
 	peerNote = "text of a peer, not of your user"
-	userNote = "answer of your user"
 	ownNote  = "sent by you"
 )
 
@@ -91,12 +90,9 @@ func worthOf(item *mail.Item) worth {
 		return worth{Note: ownNote}
 	}
 	v := item.Verdict
-	w := worth{Verification: v.Said(), Detail: word(v.Remark()), AddressedTo: name(v.AddressedTo), Note: peerNote}
+	w := worth{Verification: v.Said(), Detail: word(v.Remark()), AddressedTo: name(v.AddressedTo), Note: item.Source()}
 	if v.RoleNotRegistered {
 		w.Claims = word(item.Envelope.Actor.Role) + ", a role that its sender is not registered with"
-	}
-	if item.UserAnswers() {
-		w.Note = userNote
 	}
 	return w
 }

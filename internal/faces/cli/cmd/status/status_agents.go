@@ -19,6 +19,8 @@ func doingText(v *snapshot.View, r *snapshot.Agent) (text string, since time.Tim
 		text += ": " + r.Asks
 	case r.Guess && text != "":
 		text += "?"
+	case text == "" && r.NoCLI && !r.Halted:
+		text = r.Unknown()
 	}
 	var more []string
 	switch m := (overview.Mark{Halted: r.Halted, Paused: r.Paused}); {
@@ -46,6 +48,9 @@ func doingText(v *snapshot.View, r *snapshot.Agent) (text string, since time.Tim
 func reach(v *snapshot.View, r *snapshot.Agent) string {
 	if a := v.Reached.Of(r.Program.PID, string(r.Instance)); a != nil {
 		return a.Short()
+	}
+	if r.NoCLI {
+		return "halted: no agent CLI seen, its sends are refused"
 	}
 	return "halt not confirmed"
 }

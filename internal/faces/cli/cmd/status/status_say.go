@@ -256,7 +256,9 @@ func sayPauses(c *kit.Call, v *snapshot.View, long bool) {
 			c.Line("    tutti unpause " + snapshot.PathArg(c.App, p.Folder))
 		}
 	}
-	c.SayLifts(v.Lifts, v.LiftsEnd)
+	if !v.Halted.Halted { // under the next halt, how an earlier one ended is not news
+		c.SayLifts(v.Lifts, v.LiftsEnd)
+	}
 }
 
 // sayProblems names what could not be read: the rest of the screen may lack agents or mail.
