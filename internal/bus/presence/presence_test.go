@@ -92,7 +92,7 @@ func member(t *testing.T, docs store.Docs, id, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := presence.Check(d.Data); err != nil {
+	if _, err := presence.Parse(d.Data); err != nil {
 		t.Errorf("what lies there would be deleted: %v\n%s", err, d.Data)
 	}
 	v, _ := canonjson.Get(d.Data, name)

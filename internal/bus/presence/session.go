@@ -94,13 +94,7 @@ var members = []string{
 	"workStatus", "launchContext", "workspace", "name", "version", "mirroredAt", "lastMcpActivityAt",
 }
 
-// Check returns why existing programs would delete a record, nil for one that they keep.
-func Check(raw []byte) error {
-	_, err := Parse(raw)
-	return err
-}
-
-// Parse reads a record that passes the guard. Its members may be in any order, and others may be among them.
+// Parse reads a record that passes the guard; existing programs delete one that does not. Its members may be in any order, and others may be among them.
 func Parse(raw []byte) (*Session, error) {
 	var v [16][]byte
 	if !canonjson.Valid(raw) || !canonjson.Pick(raw, members, v[:]) {

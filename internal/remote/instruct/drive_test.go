@@ -331,7 +331,7 @@ func TestManyKeys(t *testing.T) {
 			all[i] = keys[other].Public()
 		}
 		all[c.at] = keys[boss].Public()
-		if l.Verify(all) != c.want {
+		if _, ok := l.VerifiedBy(all); ok != c.want {
 			t.Errorf("key %d of %d: want it tried: %v", c.at, c.of, c.want)
 		}
 	}

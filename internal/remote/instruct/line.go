@@ -99,13 +99,7 @@ func (l *Line) Sign(key *signature.Private) error {
 	return err
 }
 
-// Verify tells whether one of the keys has signed the line, those that count for an envelope.
-func (l *Line) Verify(keys []signature.Public) bool {
-	_, ok := l.VerifiedBy(keys)
-	return ok
-}
-
-// VerifiedBy is Verify that says which key it was.
+// VerifiedBy tells which of the keys has signed the line; of many keys, those that count for an envelope.
 func (l *Line) VerifiedBy(keys []signature.Public) (key signature.Public, ok bool) {
 	m, err := l.message()
 	if err != nil {
