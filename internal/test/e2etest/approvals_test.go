@@ -4,6 +4,7 @@ package e2etest
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/codexserver"
+	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
 )
 
@@ -163,7 +165,20 @@ func TestOpencodeApprovals(t *testing.T) {
 	}
 }
 
-// TestOpencodeTakesAnswers: what a waiting hook answers closes the dialog.
+// waits returns the id of the one request that "tutti approve" lists.
+func waits(t *testing.T, home string) string {
+	t.Helper()
+	var all []struct{ ID, About string }
+	if err := json.Unmarshal(tutti(t, home, "approve", "--json"), &all); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 {
+		return ""
+	}
+	return all[0].ID
+}
+
+// TestOpencodeTakesAnswers: tutti approve and tutti deny close the dialog.
 func TestOpencodeTakesAnswers(t *testing.T) {
 	var home string
 	a := screenOpencode()
@@ -173,38 +188,78 @@ func TestOpencodeTakesAnswers(t *testing.T) {
 		home = d.home
 		d.write(t, ".config/opencode/opencode.json", strings.Replace(d.read(t, ".config/opencode/opencode.json"), "{", `{"permission":{"bash":"ask"},`, 1))
 		tutti(t, d.home, "host", "setup", "--host", "opencode", "--no-server")
-		plugin := d.read(t, ".config/opencode/plugin/tutti.js")
-		from := strings.Index(plugin, "const PROGRAM = ")
-		to := from + strings.Index(plugin[from:], "\n")
-		d.write(t, "stand-in", "#!/bin/sh\n[ \"$3\" = PermissionRequest ] || exit 0\ncat >"+d.home+"/asked\nuntil [ -s "+d.home+"/answer ]; do sleep 0.1; done\ncat "+d.home+"/answer; rm "+d.home+"/answer\n")
-		if err := os.Chmod(filepath.Join(d.home, "stand-in"), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		d.write(t, ".config/opencode/plugin/stand-in.js", plugin[:from]+`const PROGRAM = "`+d.home+`/stand-in"`+plugin[to:])
 	}
 	s, file := approving(t, a, func(n string) move {
 		return move{tool: "bash", args: object{"command": "touch " + n, "description": "make it"}}
 	})
 	for _, one := range []struct {
-		n, answer string
-		runs      bool
-	}{
-		{"one", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"allow"}}}`, true},
-		{"two", `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"no"}}}`, false},
-	} {
-		_ = os.Remove(filepath.Join(home, "asked"))
+		n, verb string
+		runs    bool
+	}{{"one", "approve", true}, {"two", "deny", false}} {
 		s.types("make " + one.n)
-		s.until("the dialog is open", func() bool { return s.shows("Permission required") && there(filepath.Join(home, "asked")) })
-		if q := s.d.read(t, "asked"); !strings.Contains(q, `"command":"touch `+one.n) || !strings.Contains(q, `"tool_name":"bash"`) {
-			t.Errorf("the hook was asked %s", q)
-		}
+		var id string
+		s.until("the dialog is open, and listed", func() bool { id = waits(t, home); return s.shows("Permission required") && id != "" })
 		began := time.Now()
-		s.d.write(t, "answer", one.answer)
+		if said := string(tutti(t, home, one.verb, id)); !strings.HasPrefix(said, "done: ") {
+			t.Errorf("%s says %q", one.verb, said)
+		}
 		s.until("the dialog is closed", func() bool { return !s.shows("Permission required") })
-		t.Logf("MEASURED opencode: closed %v after the answer", time.Since(began).Round(10*time.Millisecond))
+		t.Logf("MEASURED opencode, %s: closed %v after the answer", one.verb, time.Since(began).Round(10*time.Millisecond))
 		s.rests()
 		if there(file(one.n)) != one.runs {
 			t.Errorf("%s: the tool ran: %v", one.n, !one.runs)
 		}
+	}
+}
+
+// TestClaudeTakesAnswers: tutti approve and tutti deny close the dialog of Claude Code, and an answer at the dialog takes the request away.
+func TestClaudeTakesAnswers(t *testing.T) {
+	for _, version := range []string{"197", "330"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			l := &loop{}
+			s := haltable(t, seated(version), l, []string{"--permission-mode", "default"})
+			asks := func() bool { return s.look().Doing == driver.Asking }
+			next := func(f func() move) {
+				l.mu.Lock()
+				l.next = f
+				l.mu.Unlock()
+			}
+			opens := func(name string) (id string) {
+				began := time.Now()
+				next(func() move { return bash("touch " + name) })
+				s.tell("loop on", "it asks", asks)
+				shown := time.Now()
+				s.until("the request is listed", func() bool { id = waits(t, s.d.home); return id != "" })
+				t.Logf("MEASURED claude 2.1.%s: dialog after %v, listed %v later", version, shown.Sub(began).Round(10*time.Millisecond), time.Since(shown).Round(10*time.Millisecond))
+				next(nil)
+				return id
+			}
+			answered := func(name, verb string, runs bool) {
+				id, began := opens(name), time.Now()
+				if said := string(tutti(t, s.d.home, verb, id)); !strings.HasPrefix(said, "done: ") || !strings.Contains(said, "touch "+name) {
+					t.Errorf("%s says %q", verb, said)
+				}
+				t.Logf("MEASURED claude 2.1.%s, %s: done after %v", version, verb, time.Since(began).Round(10*time.Millisecond))
+				s.until("the dialog is closed", func() bool { return !asks() })
+				s.shows("it rests", driver.Seen.Free)
+				if there(filepath.Join(s.d.work, name)) != runs {
+					t.Errorf("%s: the tool ran: %v", name, !runs)
+				}
+			}
+			answered("approved", "approve", true)
+			answered("denied", "deny", false)
+
+			opens("escaped")
+			s.keys("send-keys", "-t", "=first:", "Escape")
+			s.shows("it rests", driver.Seen.Free)
+			s.until("the request is gone", func() bool { return waits(t, s.d.home) == "" })
+			if there(filepath.Join(s.d.work, "escaped")) {
+				t.Error("the tool ran")
+			}
+			if kept := string(tutti(t, s.d.home, "approve", "--decisions")); strings.Count(kept, "\n") != 2 || !strings.Contains(kept, "touch approved") {
+				t.Errorf("the decisions: %q", kept)
+			}
+		})
 	}
 }
