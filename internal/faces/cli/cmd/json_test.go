@@ -42,7 +42,7 @@ var top = filepath.Join("..", "..", "..", "..")
 // byHand are the verbs whose --json is not rendered from a struct: those of the hot program, which is without reflection, and those that are
 // still to be changed. A verb that is not here and has no Result prints no JSON.
 var byHand = strings.Fields(`
-	send receive reply inbox-read thread watch comms-recv comms-retry`)
+	send receive reply inbox-read watch comms-recv comms-retry`)
 
 // TestResults has each verb that prints JSON name its result, and each tool.
 func TestResults(t *testing.T) {

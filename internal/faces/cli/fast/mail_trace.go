@@ -10,7 +10,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -59,13 +59,25 @@ func means(k *mailbox.Mark) string {
 	return k.Result
 }
 
-func traceObject(m *mailbox.Message, marks []mailbox.Mark) []byte {
-	var o canonjson.Object
-	o.Str("id", m.ID)
-	o.Str("from", string(m.Envelope.Actor.Instance))
-	o.Str("to", string(m.Envelope.Target))
-	o.Raw("trace", marksJSON(marks))
-	return o.Bytes()
+// A traceView is what became of a message, for programs.
+type traceView struct {
+	ID    string           `json:"id"`
+	From  address.Instance `json:"from"`
+	To    address.Instance `json:"to"`
+	Trace []markView       `json:"trace"` // the steps on record, in their order
+}
+
+// A markView is one step of a message.
+type markView struct {
+	Step    mailbox.Step `json:"step"` // stored, pushed, failed, offered, shown or taken
+	At      string       `json:"at"`
+	By      string       `json:"by"`
+	Session string       `json:"session,omitempty"` // its connection
+	Result  string       `json:"result,omitempty"`  // how its reader was notified, or what came of it
+}
+
+func viewMark(k mailbox.Mark) markView {
+	return markView{k.Step, envelope.Stamp(k.At), k.By, k.Session, means(&k)}
 }
 
 // showTraces says what became of messages: when each was stored, what was tried to have its reader look, and when the reader was
@@ -81,7 +93,7 @@ func showTraces(ctx context.Context, c *kit.Call, d *kit.Account, found *mail.Co
 		}
 		marks = arrived(m, marks)
 		if c.JSON {
-			if err := out.Add(traceObject(m, marks)); err != nil {
+			if err := out.Add(render.JSON(traceView{m.ID, m.Envelope.Actor.Instance, m.Envelope.Target, render.Each(marks, viewMark)})); err != nil {
 				return err
 			}
 			continue
@@ -118,23 +130,4 @@ func showMark(c *kit.Call, k *mailbox.Mark) {
 		return
 	}
 	c.TableRow([]string{head, strings.Join(rest, "  ")}, []int{len(head)}, true)
-}
-
-// marksJSON are the steps for programs.
-func marksJSON(marks []mailbox.Mark) []byte {
-	steps := []byte{'['}
-	for n := range marks {
-		k := &marks[n]
-		if n > 0 {
-			steps = append(steps, ',')
-		}
-		var s canonjson.Object
-		s.Str("step", string(k.Step))
-		s.Str("at", envelope.Stamp(k.At))
-		s.Str("by", k.By)
-		s.Opt("session", k.Session)
-		s.Opt("result", means(k))
-		steps = append(steps, s.Bytes()...)
-	}
-	return append(steps, ']')
 }

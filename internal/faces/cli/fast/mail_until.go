@@ -8,6 +8,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 )
@@ -38,7 +39,7 @@ func awaitStep(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Accoun
 		return c.Flush()
 	})
 	if c.JSON {
-		c.Emit(canonjson.Set(receiptJSON(c, r, "", nil), "trace", marksJSON(last)))
+		c.Emit(canonjson.Set(receiptJSON(c, r, "", nil), "trace", render.JSON(render.Each(last, viewMark))))
 		return errors.Join(c.Flush(), err)
 	}
 	return err

@@ -1,6 +1,9 @@
 package fast
 
 import (
+	"encoding/json"
+
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -165,8 +168,9 @@ var OutboxRow = kit.Verb{
 
 var ThreadRow = kit.Verb{
 	Name: "thread", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Threads, Opts: kit.WithFlags(runThread), Bus: true,
-	Short: "show the messages of a thread",
-	Args:  "<id>",
+	Result: render.OneOf{[]json.RawMessage{}, []traceView{}},
+	Short:  "show the messages of a thread",
+	Args:   "<id>",
 	Flags: []kit.Flag{
 		{Name: "id", Kind: kit.Text, Value: "id", Under: kit.H2A, Offer: kit.Threads, Help: "the thread"},
 		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "as whom; under h2a it must be given"},
