@@ -85,7 +85,7 @@ func (d *Service) Resolve(ctx context.Context, w Where, now time.Time) (*Resolut
 	return r, nil
 }
 
-// resolve is the rule for who conducts a workspace: the agent with the oldest claim of those that are live there, also when an earlier
+// resolve decides which agent conducts a workspace: the one with the oldest claim of those that are live there, also when an earlier
 // conductor has died; without such a claim the one that byRole finds.
 func (d *Service) resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
 	look, err := d.Presence.Look(ctx)

@@ -197,7 +197,7 @@ type listedView struct {
 	summaryView
 	Verdict           string           `json:"verdict"` // what the signature is worth
 	VerdictDetail     string           `json:"verdictDetail,omitempty"`
-	AddressedTo       address.Instance `json:"addressedTo,omitempty"` // another agent, to whom it was signed
+	AddressedTo       address.Instance `json:"addressedTo,omitempty"` // another agent, for which it was signed
 	RoleNotRegistered bool             `json:"roleNotRegistered"`
 	Unread            bool             `json:"unread"` // it was not shown yet
 }

@@ -73,7 +73,7 @@ type markView struct {
 	At      string       `json:"at"`
 	By      string       `json:"by"`
 	Session string       `json:"session,omitempty"` // its connection
-	Result  string       `json:"result,omitempty"`  // how its reader was notified, or what came of it
+	Result  string       `json:"result,omitempty"`  // how its reader was notified, or the outcome
 }
 
 func viewMark(k mailbox.Mark) markView {
