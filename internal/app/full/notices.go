@@ -77,8 +77,12 @@ func notifyValues(f *config.File) ([]config.Setting, error) {
 		command = fmt.Sprintf("%q", c.Command)
 	}
 	return f.Settings("notify", [][2]string{
-		{"enabled", fmt.Sprint(c.Enabled)}, {"desktop", fmt.Sprint(c.Desktop)}, {"bell", fmt.Sprint(c.Bell)},
-		{"command", command}, {"ntfy", ntfy}, {"quiet", c.Quiet.String()},
+		{"enabled", fmt.Sprint(c.Enabled)},
+		{"desktop", fmt.Sprint(c.Desktop)},
+		{"bell", fmt.Sprint(c.Bell)},
+		{"command", command},
+		{"ntfy", ntfy},
+		{"quiet", c.Quiet.String()},
 	}), nil
 }
 
