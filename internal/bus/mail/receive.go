@@ -318,7 +318,7 @@ func (i *Item) Source() string {
 	case i.UserAnswers():
 		return "answer of your user"
 	case i.Verdict.User:
-		return "message of your user, signed at a terminal"
+		return "message signed with the key of your user at a terminal"
 	case i.Verdict.Counts() && i.Envelope.Actor.Instance.Canonical().Host() == identity.Human:
 		return "text of a person, not known to be your user"
 	}

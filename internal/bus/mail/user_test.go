@@ -55,7 +55,7 @@ func TestUserAnswers(t *testing.T) {
 		says string
 	}{
 		{"the user", user, envelope.UserAnswer, true, "answer of your user"},
-		{"the user, a message", user, "message", false, "message of your user, signed at a terminal"},
+		{"the user, a message", user, "message", false, "message signed with the key of your user at a terminal"},
 		{"the user, without a terminal", &unattended, envelope.UserAnswer, false, "text of a person, not known to be your user"},
 		{"a person that was never bound", stranger, envelope.UserAnswer, false, "text of a person, not known to be your user"},
 		{"a person whose key was only met", met, envelope.UserAnswer, false, "text of a person, not known to be your user"},

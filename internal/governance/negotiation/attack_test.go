@@ -335,7 +335,7 @@ func TestSpellings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	all := fmt.Sprintf(`["%s","CLAUDE:Ledger:77AA88BB99CC","%s"]`, alice, bob)
-	r.open("parties="+all, "requiredSigners="+all, `authority={"kind":"AUTHORITY","id":"q","authorityKind":"quorum","members":`+all+`,"threshold":2}`)
+	r.open("parties="+all, "requiredSigners="+all, `authority={"kind":"AUTHORITY","id":"q","authorityKind":"quorum","members":["`+string(alice)+`","`+string(bob)+`"],"threshold":2}`)
 	r.offer(alice, "a")
 	r.sign(alice)
 	if _, err := r.n.Sign(t.Context(), nego, Act{By: "CLAUDE:Ledger:77AA88BB99CC", Key: r.keys[alice]}, "", r.tick()); err != nil {

@@ -50,7 +50,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("the answer of the user is headed as that of a peer:\n%s", shown)
 	}
 	d.run(0, "send", "claude:bo", "a plain message")
-	d.has(d.run(0, "receive", "--as", "claude:bo"), "text of a peer, not of your user:")
+	d.has(d.run(0, "receive", "--as", "claude:bo"), "message signed with the key of your user at a terminal:")
 	if shown := d.run(0, "ask", "--as", "claude:bo", "Now?", "--for", "1ms", "--default", "no"); !strings.Contains(shown, "\nno\n") {
 		t.Errorf("after its end: %q", shown)
 	}

@@ -66,7 +66,7 @@ var acting = map[string][]string{
 
 // looking are the verbs that name an agent of the user's own and change nothing in its name.
 var looking = []string{
-	"whoami", "inbox", "inbox held", "inbox read", "outbox", "outbox read", "thread", "search", "watch", "host plugin", "remote card",
+	"whoami", "inbox", "inbox held", "inbox read", "outbox", "outbox read", "outbox unanswered", "thread", "search", "watch", "host plugin", "remote card",
 	"conductor launch", // asks only where a remote agent should conduct; the request goes through the check of claim
 }
 
