@@ -29,7 +29,8 @@ type permit struct {
 	says   string // what is added to the sentence that the agent was asked; "" for nothing
 }
 
-// mayAsk is the rule for when the watchdog asks an agent to go on. These are all gates; anything unknown closes one:
+// mayAsk is the rule for when the watchdog asks an agent to go on. These are all gates. What is unknown closes one, except a time that cannot be read, which counts as none, and a blocker document that
+// cannot be read:
 //
 //  1. Nothing is halted, and the lease of the bus is this program's. The error says which is not so.
 //  2. Asking: the entry is the one that was looked at.

@@ -159,7 +159,8 @@ func Bridged(conversation string) Instance {
 // NewSession mints the id of a connection.
 func NewSession() SessionID { return SessionID("sess:" + digits(8)) }
 
-// NewEnvelope mints the id of a message: "env:", the time in milliseconds, a colon and hexadecimal digits. Ids that one process mints sort in the order in which it minted them, also within one
+// NewEnvelope mints the id of a message: "env:", the time in milliseconds, a colon and four hexadecimal digits: a number that begins at random and grows by 1 to 64
+// within a millisecond. Ids that one process mints sort in the order in which it minted them, unless the clock is set back by more than a second, also within one
 // millisecond. Two processes can mint the same id: the store then answers that the name is taken, and the caller mints another.
 func NewEnvelope(now time.Time) MessageID { return MessageID(stamped("env:", now)) }
 

@@ -86,7 +86,8 @@ func (d *Service) Resolve(ctx context.Context, w Where, now time.Time) (*Resolut
 }
 
 // resolve decides which agent conducts a workspace: the one with the oldest claim of those that are live there, also when an earlier
-// conductor has died; without such a claim the one that byRole finds.
+// conductor has died; without such a claim the one that byRole finds. Retired agents never conduct. Live is who sent a heartbeat within 90 s, so that a conductor that
+// dies on another machine keeps the seat for so long.
 func (d *Service) resolve(ctx context.Context, w Where, now time.Time) (*Resolution, error) {
 	look, err := d.Presence.Look(ctx)
 	if err != nil {
@@ -204,6 +205,7 @@ func (r *Resolution) holds(c *Claim) bool {
 	return slices.ContainsFunc(r.Candidates, func(s Candidate) bool { return c.tiedTo(s.Session) })
 }
 
+// byRole finds the agent that is registered as conductor, is live and is not retired. Of several it is the one whose session began first.
 func (d *Service) byRole(ctx context.Context, r *Resolution) error {
 	first := slices.Clone(r.Candidates)
 	slices.SortStableFunc(first, func(a, b Candidate) int { return strings.Compare(a.StartedAt, b.StartedAt) })

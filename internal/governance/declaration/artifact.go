@@ -178,7 +178,8 @@ func guardAmendment(f *faults, artifact []byte) {
 // guardAuthority is the rule for a valid quorum. Its threshold is a whole number from 1 to the number of members. A record that is opened
 // must also name each member once, in whatever spelling (negotiation.CheckRecord). It is reached when as many different members as the
 // threshold says have signed the artifact, and every required signer who is not a member has, too (Record.Complete). A quorum of another
-// program that breaks these rules is read and never reached.
+// program that breaks these rules is read, and is reached only if its
+// threshold can be; a member that is named twice counts once.
 func guardAuthority(f *faults, artifact []byte) {
 	guardWord(f, artifact, "authorityKind", []string{"instance", "quorum"})
 	if member(artifact, "authorityKind") != "quorum" {

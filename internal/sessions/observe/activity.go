@@ -21,7 +21,8 @@ const (
 	StateUnknown = "unknown"
 )
 
-// Activity is the rule for what a session does, by what was found of it and what its agent CLI tells or its screen shows. The states:
+// Activity is the rule for what a session does, by what was found of it and what its agent CLI tells or its screen shows. What the CLI says
+// of itself outranks its screen, but for a limit that the screen shows. The states:
 //
 //   - ended: tmux has no session of that name, another owner's session has it, or its program has ended.
 //   - working: the agent CLI says that it is busy with a turn, or its screen shows that.

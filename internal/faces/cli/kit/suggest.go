@@ -85,7 +85,7 @@ func (t Table) Ending(word string) (out []string) {
 
 // otherWords maps words that users may try to the verbs that do it.
 var otherWords = [...]struct{ typed, verbs string }{
-	{"stop kill", "session stop"},
+	{"stop kill", "halt, session stop"},
 	{"freeze abort panic quit", "halt"},
 	{"start", "connect, resume"},
 	{"continue go restart", "resume"},
@@ -94,6 +94,7 @@ var otherWords = [...]struct{ typed, verbs string }{
 	{"msg message tell write post", "send"},
 	{"join login", "connect, install"},
 	{"configure config", "setup, host setup, connect"},
+	{"uninstall remove", "setup"},
 	{"plugin plugins", "host plugin"},
 	{"hooks", "host setup, hook"},
 	{"skill skills", "install-skills"},

@@ -85,7 +85,7 @@ func (s *sessions) sayNoSessions(parts []Part) {
 func StartHint() string {
 	d := setup.Installed()
 	if d == nil {
-		return `No agent CLI is on the PATH. Install one, such as Claude Code or Codex; then "tutti host setup" connects it.`
+		return `No agent CLI is on the PATH. Install one, such as Claude Code or Codex; then "tutti setup" connects it.`
 	}
-	return fmt.Sprintf(`Start one with "tutti session create --agent %s", or run %s in any folder after "tutti host setup".`, d.Name, d.Program)
+	return fmt.Sprintf(`Start one with "tutti session create --agent %s", or run %s in any folder after "tutti setup".`, d.Name, d.Program)
 }

@@ -93,11 +93,11 @@ func runSetup(ctx context.Context, c *kit.Call, opt *wholeOptions) error {
 		w.showPlan(view)
 	}
 	if w.changes(view) {
-		question, undone := "Set this up?", "nothing was changed"
+		question, line := "Set this up?", "tutti setup"
 		if opt.Remove {
-			question = "Remove this?"
+			question, line = "Remove this?", "tutti setup --remove"
 		}
-		if err := c.Confirm(opt.Yes, question, undone, "tutti setup --diff   # shows each line; then: tutti setup --yes"); err != nil {
+		if err := c.Confirm(opt.Yes, question, "nothing was changed", line+" --diff   # shows each line; then: "+line+" --yes"); err != nil {
 			return err
 		}
 		if !opt.Yes && !opt.Remove {
@@ -297,6 +297,9 @@ func (w *whole) runComplete() error {
 	return nil
 }
 
+// found tells whether the shell finds the programs that were set up.
+func (w *whole) found() bool { return w.packaged != "" || w.opt.NoInstall || inPath(w.dir) }
+
 // examineLimit is how long doctor may take: it asks programs for their versions.
 const examineLimit = time.Minute
 
@@ -312,7 +315,7 @@ func (w *whole) examine(ctx context.Context, v *wholeView) {
 		return
 	}
 	for _, f := range r.Findings {
-		if f.State != "ok" && f.Name != drillFinding {
+		if f.State != "ok" && f.Name != drillFinding && !(f.Name == "names" && !w.found()) {
 			v.Problems = append(v.Problems, f)
 		}
 	}

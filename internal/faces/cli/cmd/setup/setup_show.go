@@ -1,10 +1,12 @@
 package setup
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 
 	"tutti/internal/agents/setup"
+	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -41,7 +43,7 @@ func (w *whole) showPlan(v *wholeView) {
 			rows = append(rows, []string{p.Driver.Title, "already set up"})
 		}
 	}
-	if w.skills != nil && len(w.plans) > 0 && !w.opt.Remove {
+	if w.skills != nil && len(w.plans) > 0 && (!w.opt.Remove || len(v.Programs)+len(v.Hosts) > 0) {
 		rows = append(rows, []string{"Skill", "what the models read about tutti"})
 	}
 	if v.Complete != "" {
@@ -51,6 +53,31 @@ func (w *whole) showPlan(v *wholeView) {
 	if len(w.plans) == 0 && !w.opt.Remove {
 		c.Line("No agent CLI is on the PATH. Install one, such as Claude Code or Codex, and type tutti setup again.")
 	}
+}
+
+// showKept names the folders that stay, with the line that deletes them.
+func (w *whole) showKept() {
+	var there []string
+	for _, folder := range []func() (string, error){w.busFolder, w.c.App.StateDir, w.c.App.CacheDir} {
+		if path, err := folder(); err == nil && path != "" {
+			if _, err := os.Lstat(path); err == nil {
+				there = append(there, kit.QuoteForShell(w.c.App.Shown(path)))
+			}
+		}
+	}
+	if len(there) > 0 {
+		w.c.Line("Messages, keys and notes of tutti stay. To delete them, too:")
+		w.c.Line("    rm -rf " + strings.Join(there, " "))
+	}
+}
+
+// busFolder is the default bus; one that the user made elsewhere is the user's to find.
+func (w *whole) busFolder() (string, error) {
+	root, err := w.c.App.Root()
+	if err != nil || root.Source != app.FromDefault {
+		return "", err
+	}
+	return root.Path, nil
 }
 
 // elsewhere is said of programs that setup neither copies nor removes.
@@ -85,8 +112,9 @@ func (w *whole) showDiff(v *wholeView) {
 func (w *whole) showDone(v *wholeView) {
 	c := w.c
 	if w.opt.Remove {
-		c.Line("Removed. Your messages and keys are still there: tutti root says where.")
+		c.Line(c.Paint(kit.Green, "Removed."))
 		showLeft(c, w.hosts, w.plans)
+		w.showKept()
 		return
 	}
 	for _, p := range w.plans {
@@ -113,6 +141,10 @@ func (w *whole) showDone(v *wholeView) {
 			title = p.Driver.Title
 			break
 		}
+	}
+	if !w.found() {
+		c.Prose("", 0, "The shell does not find tutti yet. Type this now, and put it into your shell's start file:")
+		c.Line(`    export PATH=` + kit.QuoteForShell(c.App.Shown(w.dir)) + `:"$PATH"`)
 	}
 	c.Line(c.Paint(kit.Green, "Done.") + " Start " + title + " in a folder of yours (again, if it runs) and say:")
 	c.Line(`    Which other agents are here? Ask tutti.`)
