@@ -294,9 +294,13 @@ func instead(c *kit.Call, r *mail.Receipt, text string) string {
 			head = "did you mean this one?\n"
 		}
 	}
+	as := "" // or the line would be sent as another
+	if name := c.As(); name != "" && c.Under == kit.Tutti && c.Verb.Name == "send" {
+		as = " --as " + app.QuoteArg(kit.Clean(name))
+	}
 	var lines []string
 	for _, who := range all[:min(len(all), shownCandidates)] {
-		lines = append(lines, called(c)+" "+c.Verb.Name+to+app.QuoteArg(string(who))+" "+text)
+		lines = append(lines, called(c)+" "+c.Verb.Name+as+to+app.QuoteArg(string(who))+" "+text)
 	}
 	if more := len(all) - len(lines); more > 0 && c.Under != kit.H2A {
 		lines = append(lines, fmt.Sprintf("and %d more, see tutti discover --all", more))
