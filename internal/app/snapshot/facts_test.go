@@ -16,7 +16,7 @@ func TestReport(t *testing.T) {
 	t.Setenv("CLAUDE_CONFIG_DIR", "")
 	own, err := proc.Of(os.Getpid())
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	home := t.TempDir()
 	sheet := filepath.Join(home, ".claude", "sessions", fmt.Sprint(own.PID)+".json")

@@ -29,8 +29,8 @@ func (v *View) Snapshot() *overview.Snapshot {
 	}
 	if v.You != nil {
 		s.You = &overview.YouRow{Instance: v.You.Instance, Role: v.You.Role, How: v.You.How, Mark: v.denied.Of(v.You.Instance, v.Folder)}
-	} else if v.Nobody != nil {
-		s.Nobody = identity.Why(v.Nobody)
+	} else if v.WhoErr != nil {
+		s.Nobody = identity.Why(v.WhoErr)
 	}
 	if v.Blind != nil {
 		s.WaitingFault = v.Blind.Error()

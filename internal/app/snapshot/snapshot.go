@@ -80,7 +80,7 @@ type View struct {
 	// Of the bus of this folder:
 	Up        *app.Up // looks after it; nil: nothing does, or that was not asked
 	You       *identity.Speaker
-	Nobody    error               // why it is not known who you are
+	WhoErr    error               // why it is not known who you are
 	Folder    string              // in which you work; "" when it is not known
 	Agents    []members.Row       // that are live, without you
 	Away      []overview.Carriage // messages of this bus to agents on other machines that were not carried yet
@@ -179,11 +179,11 @@ func (v *View) own(ctx context.Context, o *Options, w *app.World) error {
 		}
 	}
 	if o.Who != nil {
-		v.You, v.Nobody = o.Who(ctx, w)
+		v.You, v.WhoErr = o.Who(ctx, w)
 	} else {
-		v.You, v.Nobody = w.Identity.Speak(ctx, v.App.Facts(), identity.Ask{Peek: true}, v.At)
+		v.You, v.WhoErr = w.Identity.Speak(ctx, v.App.Facts(), identity.Ask{Peek: true}, v.At)
 	}
-	if v.Nobody != nil {
+	if v.WhoErr != nil {
 		v.You = nil
 	}
 	if v.You == nil {

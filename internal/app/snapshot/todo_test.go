@@ -10,7 +10,7 @@ import (
 	"tutti/internal/core/render"
 )
 
-// TestWaitingFault: programs are told when it is not known what waits, as an empty list would say that nothing does.
+// TestWaitingFault: the JSON says when it is unknown what waits; an empty list would mean that nothing does.
 func TestWaitingFault(t *testing.T) {
 	t.Parallel()
 	v := &View{Root: &app.Root{Path: "/bus"}, Letters: &Letters{Err: errors.New("none")}, Waiting: []todo.Item{{Kind: todo.Held, ID: "h"}}}

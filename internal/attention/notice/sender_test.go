@@ -69,7 +69,7 @@ func (r *rig) look(all ...Condition) {
 	}
 }
 
-// after moves the clock and returns the titles of what is told then.
+// after moves the clock and returns the titles of the notices that are sent then.
 func (r *rig) after(d time.Duration) string {
 	r.t.Helper()
 	r.at = r.at.Add(d)

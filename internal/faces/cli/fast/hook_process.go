@@ -49,7 +49,7 @@ func hookDialog(c *kit.Call, d *driver.Driver, e driver.Event) func() bool {
 		if !id.Alive() {
 			return false
 		}
-		if s, ok := sheetAt(d, path); ok && s.PID == id.PID && s.Doing == driver.Asking {
+		if s, ok := SheetAt(d, path); ok && s.PID == id.PID && s.Doing == driver.Asking {
 			seen = true
 			return true
 		}
@@ -57,7 +57,8 @@ func hookDialog(c *kit.Call, d *driver.Driver, e driver.Event) func() bool {
 	}
 }
 
-func sheetAt(d *driver.Driver, path string) (s driver.SelfReport, ok bool) {
+// SheetAt reads what an agent CLI says of itself in a file.
+func SheetAt(d *driver.Driver, path string) (s driver.SelfReport, ok bool) {
 	raw, _, err := smallfile.Read(path, driver.MaxSheet, smallfile.Follow)
 	if err != nil {
 		return s, false

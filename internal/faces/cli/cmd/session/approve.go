@@ -11,8 +11,8 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/attention/approval"
 	"tutti/internal/core/render"
+	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
-	"tutti/internal/platform/smallfile"
 )
 
 // ApproveVerbs answer the dialogs of agent CLIs.
@@ -38,7 +38,7 @@ own dialog: tutti session attach.`,
 		See:      "deny, status, top, session attach",
 	},
 	{
-		Name: "deny", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, MinArgs: 1, MaxArgs: -1, Opts: kit.WithFlags(runDeny),
+		Name: "deny", Under: kit.Tutti, Group: kit.GroupTogether, Halt: kit.Acts, MinArgs: 1, MaxArgs: -1, Run: runDeny,
 		Result:   decided{},
 		Short:    "refuse the tool that an agent asks you for",
 		Args:     "<id> [<reason>]",
@@ -54,8 +54,6 @@ type approveOptions struct {
 	Option    string
 	Decisions bool
 }
-
-type denyOptions struct{}
 
 // A decided is what became of an answer.
 type decided struct {
@@ -85,7 +83,7 @@ func runApprove(ctx context.Context, c *kit.Call, opt *approveOptions) error {
 	return decide(ctx, c, state, approval.Answer{Option: option})
 }
 
-func runDeny(ctx context.Context, c *kit.Call, _ *denyOptions) error {
+func runDeny(ctx context.Context, c *kit.Call) error {
 	state, err := c.App.StateDir()
 	if err != nil {
 		return kit.FailIO("", err, "")
@@ -165,11 +163,7 @@ func asking(c *kit.Call, r *approval.Request) bool {
 	if !ok || err != nil || d.Life.Sheet == nil {
 		return false
 	}
-	raw, _, err := smallfile.Read(d.Life.Sheet(driver.Site{Home: home, Env: os.Getenv}, r.PID), driver.MaxSheet, smallfile.Follow)
-	if err != nil {
-		return false
-	}
-	s, ok := d.Life.ReadSheet(raw)
+	s, ok := fast.SheetAt(d, d.Life.Sheet(driver.Site{Home: home, Env: os.Getenv}, r.PID))
 	return ok && s.PID == r.PID && s.Doing == driver.Asking
 }
 

@@ -70,8 +70,8 @@ func hints(c *kit.Call, v *snapshot.View) (all []string) {
 	if v.NoBus != nil {
 		all = append(all, strings.Split(v.NoBus.Hint(), "\n")...)
 	}
-	if _, unknown := errors.AsType[*identity.UnknownError](v.Nobody); v.Nobody != nil && !unknown {
-		all = append(all, kit.HintOf(v.Nobody))
+	if _, unknown := errors.AsType[*identity.UnknownError](v.WhoErr); v.WhoErr != nil && !unknown {
+		all = append(all, kit.HintOf(v.WhoErr))
 	}
 	if v.Unread > 0 && c.JSON {
 		all = append(all, `"tutti receive" shows the mail`)

@@ -35,7 +35,7 @@ func sayYou(c *kit.Call, v *snapshot.View) {
 	text := ""
 	switch {
 	case v.You == nil:
-		text = "unknown: " + kit.Clean(identity.Why(v.Nobody))
+		text = "unknown: " + kit.Clean(identity.Why(v.WhoErr))
 	default:
 		text = kit.Clean(string(v.You.Instance)+" ("+v.You.How+")") + v.Denies(v.You.Instance, v.Folder).Words()
 	}
