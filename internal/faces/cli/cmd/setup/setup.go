@@ -21,17 +21,17 @@ import (
 	"tutti/internal/platform/smallfile"
 )
 
-type wholeOptions struct {
+type setupOptions struct {
 	Dir                   string
 	Yes, Diff, Remove     bool
 	TrustHooks, NoInstall bool
 	NoSkills, NoComplete  bool
 }
 
-// A whole is what one run of setup is to do: each part is planned before the question and carried out after it.
-type whole struct {
+// A setupRun is what one run of setup is to do: each part is planned before the question and carried out after it.
+type setupRun struct {
 	c        *kit.Call
-	opt      *wholeOptions
+	opt      *setupOptions
 	dir      string // of the programs
 	programs []step
 	packaged string // where the programs are already, and stay; ""
@@ -49,27 +49,27 @@ type completion struct {
 	text []byte
 }
 
-// A wholeView is what setup did, or would do.
-type wholeView struct {
-	OK       bool        `json:"ok"`
-	DryRun   bool        `json:"dryRun"`             // nothing was done
-	Programs []step      `json:"programs"`           // a file each
-	Packaged string      `json:"packaged,omitempty"` // the folder in which the programs are already, and stay
-	Hosts    []wholeHost `json:"hosts"`
-	Skills   []string    `json:"skills"`               // files of the skill that were written or removed
-	Complete string      `json:"completion,omitempty"` // the file that was written or removed
-	Problems []finding   `json:"problems"`             // what doctor finds afterwards
+// A setupReport is what setup did, or would do.
+type setupReport struct {
+	OK       bool            `json:"ok"`
+	DryRun   bool            `json:"dryRun"`             // nothing was done
+	Programs []step          `json:"programs"`           // a file each
+	Packaged string          `json:"packaged,omitempty"` // the folder in which the programs are already, and stay
+	Hosts    []connectedHost `json:"hosts"`
+	Skills   []string        `json:"skills"`               // files of the skill that were written or removed
+	Complete string          `json:"completion,omitempty"` // the file that was written or removed
+	Problems []finding       `json:"problems"`             // what doctor finds afterwards
 }
 
-// A wholeHost is an agent CLI whose settings were changed.
-type wholeHost struct {
+// A connectedHost is an agent CLI whose settings were changed.
+type connectedHost struct {
 	Host  string   `json:"host"`
 	Files []string `json:"files"` // that change
 	Error string   `json:"error,omitempty"`
 }
 
 // runSetup installs the programs, connects all agent CLIs, teaches their models and completes names in the shell; or takes all of it away.
-func runSetup(ctx context.Context, c *kit.Call, opt *wholeOptions) error {
+func runSetup(ctx context.Context, c *kit.Call, opt *setupOptions) error {
 	if opt.TrustHooks {
 		if _, err := c.ForUser("record that you trust hooks"); err != nil {
 			return err
@@ -80,7 +80,7 @@ func runSetup(ctx context.Context, c *kit.Call, opt *wholeOptions) error {
 			return err
 		}
 	}
-	w, err := planWhole(c, opt)
+	w, err := planSetup(c, opt)
 	if err != nil {
 		return err
 	}
@@ -107,9 +107,9 @@ func runSetup(ctx context.Context, c *kit.Call, opt *wholeOptions) error {
 	return w.run(ctx, view)
 }
 
-// planWhole looks at what is there and what is to be done.
-func planWhole(c *kit.Call, opt *wholeOptions) (*whole, error) {
-	w := &whole{c: c, opt: opt}
+// planSetup looks at what is there and what is to be done.
+func planSetup(c *kit.Call, opt *setupOptions) (*setupRun, error) {
+	w := &setupRun{c: c, opt: opt}
 	hosts := &hostSetupOptions{Host: EveryHost, Scope: driver.User.String(), Remove: opt.Remove, Diff: opt.Diff, TrustHooks: opt.TrustHooks}
 	var err error
 	w.hosts, w.drivers, err = hostRequest(c, hosts)
@@ -134,7 +134,7 @@ func planWhole(c *kit.Call, opt *wholeOptions) (*whole, error) {
 }
 
 // planPrograms plans the copies of the programs, unless the shell finds this very program already.
-func (w *whole) planPrograms() error {
+func (w *setupRun) planPrograms() error {
 	in := &installOptions{Dir: w.opt.Dir, Uninstall: w.opt.Remove}
 	dir, err := installDir(w.c, in)
 	if err != nil {
@@ -167,7 +167,7 @@ func (w *whole) planPrograms() error {
 }
 
 // completionFile is where the user's shell looks for completion by itself, nil where it looks nowhere.
-func (w *whole) completionFile() *completion {
+func (w *setupRun) completionFile() *completion {
 	home, err := w.c.App.Home()
 	if err != nil || w.packaged != "" {
 		return nil
@@ -194,15 +194,15 @@ func (w *whole) completionFile() *completion {
 }
 
 // view is the plan for programs and people.
-func (w *whole) view() *wholeView {
-	v := &wholeView{OK: true, DryRun: w.opt.Diff, Packaged: w.packaged, Programs: []step{}, Hosts: []wholeHost{}, Skills: []string{}, Problems: []finding{}}
+func (w *setupRun) view() *setupReport {
+	v := &setupReport{OK: true, DryRun: w.opt.Diff, Packaged: w.packaged, Programs: []step{}, Hosts: []connectedHost{}, Skills: []string{}, Problems: []finding{}}
 	for _, s := range w.programs {
 		if s.Does != "keep" {
 			v.Programs = append(v.Programs, s)
 		}
 	}
 	for _, p := range w.plans {
-		h := wholeHost{Host: p.Driver.Name}
+		h := connectedHost{Host: p.Driver.Name}
 		for _, ch := range p.Changes {
 			if ch.Changed() && !slices.Contains(h.Files, ch.Path) {
 				h.Files = append(h.Files, ch.Path)
@@ -221,12 +221,12 @@ func (w *whole) view() *wholeView {
 	return v
 }
 
-func (w *whole) changes(v *wholeView) bool {
-	return len(v.Programs) > 0 || v.Complete != "" || slices.ContainsFunc(v.Hosts, func(h wholeHost) bool { return len(h.Files) > 0 })
+func (w *setupRun) changes(v *setupReport) bool {
+	return len(v.Programs) > 0 || v.Complete != "" || slices.ContainsFunc(v.Hosts, func(h connectedHost) bool { return len(h.Files) > 0 })
 }
 
 // run carries the plan out: connected CLIs start the programs, so these come first; and last where all of it is removed.
-func (w *whole) run(ctx context.Context, v *wholeView) error {
+func (w *setupRun) run(ctx context.Context, v *setupReport) error {
 	if !w.opt.Remove {
 		if err := carryOut(w.programs); err != nil {
 			return kit.FailIO("", err, "install")
@@ -260,7 +260,7 @@ func (w *whole) run(ctx context.Context, v *wholeView) error {
 	return fault
 }
 
-func (w *whole) runSkills(v *wholeView) error {
+func (w *setupRun) runSkills(v *setupReport) error {
 	if w.skills == nil {
 		return nil
 	}
@@ -280,7 +280,7 @@ func (w *whole) runSkills(v *wholeView) error {
 	return nil
 }
 
-func (w *whole) runComplete() error {
+func (w *setupRun) runComplete() error {
 	switch {
 	case w.complete == nil:
 		return nil
@@ -298,14 +298,14 @@ func (w *whole) runComplete() error {
 }
 
 // found tells whether the shell finds the programs that were set up.
-func (w *whole) found() bool { return w.packaged != "" || w.opt.NoInstall || inPath(w.dir) }
+func (w *setupRun) found() bool { return w.packaged != "" || w.opt.NoInstall || inPath(w.dir) }
 
 // examineLimit is how long doctor may take: it asks programs for their versions.
 const examineLimit = time.Minute
 
 // examine lets the doctor of the program that was set up look at the result, and keeps what is not in order. Whether a halt really stops
 // each CLI is proved by a drill, which takes minutes: the user decides about that.
-func (w *whole) examine(ctx context.Context, v *wholeView) {
+func (w *setupRun) examine(ctx context.Context, v *setupReport) {
 	ctx, stop := context.WithTimeout(ctx, examineLimit)
 	defer stop()
 	out, err := exec.CommandContext(ctx, w.hosts.Command, "doctor", "--json").Output()

@@ -11,7 +11,7 @@ import (
 )
 
 // showPlan says in a few lines what is to be done.
-func (w *whole) showPlan(v *wholeView) {
+func (w *setupRun) showPlan(v *setupReport) {
 	c := w.c
 	var rows [][]string
 	switch n := len(v.Programs); {
@@ -56,7 +56,7 @@ func (w *whole) showPlan(v *wholeView) {
 }
 
 // showKept names the folders that stay, with the line that deletes them.
-func (w *whole) showKept() {
+func (w *setupRun) showKept() {
 	var there []string
 	for _, folder := range []func() (string, error){w.busFolder, w.c.App.StateDir, w.c.App.CacheDir} {
 		if path, err := folder(); err == nil && path != "" {
@@ -72,7 +72,7 @@ func (w *whole) showKept() {
 }
 
 // busFolder is the default bus; one that the user made elsewhere is the user's to find.
-func (w *whole) busFolder() (string, error) {
+func (w *setupRun) busFolder() (string, error) {
 	root, err := w.c.App.Root()
 	if err != nil || root.Source != app.FromDefault {
 		return "", err
@@ -81,7 +81,7 @@ func (w *whole) busFolder() (string, error) {
 }
 
 // elsewhere is said of programs that setup neither copies nor removes.
-func (w *whole) elsewhere() string {
+func (w *setupRun) elsewhere() string {
 	dir := w.c.App.Shown(w.packaged)
 	if w.opt.Remove {
 		return "stay in " + dir + ": remove them as they came"
@@ -89,7 +89,7 @@ func (w *whole) elsewhere() string {
 	return "already in " + dir
 }
 
-func (w *whole) still() string {
+func (w *setupRun) still() string {
 	if w.opt.Remove {
 		return "none of ours in " + w.c.App.Shown(w.dir)
 	}
@@ -97,7 +97,7 @@ func (w *whole) still() string {
 }
 
 // showDiff prints each line of settings that would change.
-func (w *whole) showDiff(v *wholeView) {
+func (w *setupRun) showDiff(v *setupReport) {
 	if w.c.JSON {
 		w.c.Result(v)
 		return
@@ -109,7 +109,7 @@ func (w *whole) showDiff(v *wholeView) {
 }
 
 // showDone says what is left to do, and the sentence with which a user begins.
-func (w *whole) showDone(v *wholeView) {
+func (w *setupRun) showDone(v *setupReport) {
 	c := w.c
 	if w.opt.Remove {
 		c.Line(c.Paint(kit.Green, "Removed."))

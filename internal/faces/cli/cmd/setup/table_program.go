@@ -39,7 +39,7 @@ $ tutti doctor --end --yes`,
 var ProgramVerbs = []kit.Verb{
 	{
 		Name: "setup", Under: kit.Tutti, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runSetup),
-		Result: wholeView{},
+		Result: setupReport{},
 		Short:  "set up everything, or remove it again",
 		Flags: []kit.Flag{
 			{Name: "diff", Kind: kit.Switch, Help: "show each line of settings that would change, and write nothing"},
