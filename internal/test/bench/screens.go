@@ -346,37 +346,36 @@ func (p *page) close() {
 	_ = p.cmd.Wait() // it ends with 130
 }
 
+// restingPage opens the page beside sessions that rest. done closes it and ends them.
+func (e *env) restingPage() (s *stage, p *page, done func(), err error) {
+	if s, err = e.stage("web"); err != nil {
+		return nil, nil, nil, err
+	}
+	if err = s.people(restingSessions); err == nil {
+		p, err = s.open()
+	}
+	if err != nil {
+		s.leave()
+		return nil, nil, nil, err
+	}
+	return s, p, func() { p.close(); s.leave() }, nil
+}
+
 func restingWeb(e *env) (m measured, err error) {
-	s, err := e.stage("web")
+	_, p, done, err := e.restingPage()
 	if err != nil {
 		return m, err
 	}
-	defer s.leave()
-	if err := s.people(restingSessions); err != nil {
-		return m, err
-	}
-	p, err := s.open()
-	if err != nil {
-		return m, err
-	}
-	defer p.close()
+	defer done()
 	return e.perSecond(p.cmd.Process.Pid)
 }
 
 func shownOnPage(e *env) (m measured, err error) {
-	s, err := e.stage("web")
+	s, p, done, err := e.restingPage()
 	if err != nil {
 		return m, err
 	}
-	defer s.leave()
-	if err := s.people(restingSessions); err != nil {
-		return m, err
-	}
-	p, err := s.open()
-	if err != nil {
-		return m, err
-	}
-	defer p.close()
+	defer done()
 	late := time.AfterFunc(2*time.Minute, p.close)
 	defer late.Stop()
 	var took []time.Duration
