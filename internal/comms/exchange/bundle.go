@@ -17,6 +17,7 @@ import (
 
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/filelock"
 	"tutti/internal/platform/smallfile"
@@ -167,31 +168,6 @@ func readBundle(d *atomicfile.Dir, id string) (Bundle, error) {
 	return b, nil
 }
 
-// JSON is the text of send.json.
-func (b Bundle) JSON() []byte {
-	var o canonjson.Object
-	o.Str("destination", b.Destination)
-	o.Str("name", b.Name)
-	o.Str("sha256", b.SHA256)
-	o.Str("key", b.Key)
-	o.Int("tries", int64(b.Tries))
-	o.Str("last_error", b.LastError)
-	optTime(&o, "first_try", b.FirstTry)
-	optTime(&o, "last_try", b.LastTry)
-	o.Str("cause", string(b.Cause))
-	o.Str("from", b.From)
-	o.Opt("project", b.Project)
-	return o.End()
-}
-
-func optTime(o *canonjson.Object, key string, t time.Time) {
-	if t.IsZero() {
-		o.Null(key)
-		return
-	}
-	o.Str(key, stampOf(t))
-}
-
 // A held is a bundle that this process delivers or changes; no other process does meanwhile.
 type held struct {
 	Bundle
@@ -292,7 +268,7 @@ func writeBundle(top *atomicfile.Dir, b Bundle, p SignedMessage) (err error) {
 			return err
 		}
 	}
-	if err := d.Create(bundleRecord, b.JSON(), 0o600, true); err != nil {
+	if err := d.Create(bundleRecord, render.JSON(b.View()), 0o600, true); err != nil {
 		return err
 	}
 	if err := top.Rename(tmp, top, b.ID, false); err != nil {
@@ -368,7 +344,7 @@ func (h *held) note(cause Cause, tries int, err error) error {
 	if err != nil {
 		h.LastError = err.Error()
 	}
-	return h.dir.Replace(bundleRecord, h.JSON(), 0o600, true)
+	return h.dir.Replace(bundleRecord, render.JSON(h.View()), 0o600, true)
 }
 
 // release lets others have the bundle.

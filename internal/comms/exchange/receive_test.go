@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tutti/internal/comms/protocol"
+	"tutti/internal/core/render"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/halt"
 	"tutti/internal/test/commstest"
@@ -200,7 +201,7 @@ func TestReceiveClaims(t *testing.T) {
 	name := r.put(p, "web", note{conv: "q", kind: "request", seq: 1}, commstest.Alice)
 	r.judge(p, name, protocol.Process, protocol.CodeOK, ReceiveOptions{Claim: "s1"})
 	j := r.judge(p, name, protocol.Dedup, protocol.CodeClaimed, ReceiveOptions{Claim: "s2"})
-	if j.Holder != "s1" || j.Exit() != 1 || !strings.Contains(string(j.JSON()), `"claimed_by":"s1"`) {
+	if j.Holder != "s1" || j.Exit() != 1 || !strings.Contains(string(render.JSON(j.View())), `"claimed_by":"s1"`) {
 		t.Errorf("%+v", j)
 	}
 	r.judge(p, name, protocol.Process, protocol.CodeOK, ReceiveOptions{Claim: "s1"})
@@ -303,24 +304,24 @@ func TestJudgementJSON(t *testing.T) {
 		j, err := r.Receive(t.Context(), filepath.Join(p.MailboxPath(), name), ReceiveOptions{})
 		must(t, err)
 		var got map[string]any
-		if err := json.Unmarshal(j.JSON(), &got); err != nil || len(got) != len(want) {
-			t.Fatalf("%v: %s", err, j.JSON())
+		if err := json.Unmarshal(render.JSON(j.View()), &got); err != nil || len(got) != len(want) {
+			t.Fatalf("%v: %s", err, render.JSON(j.View()))
 		}
 		for _, key := range want {
 			if _, ok := got[key]; !ok {
-				t.Errorf("%s: no %s in %s", name, key, j.JSON())
+				t.Errorf("%s: no %s in %s", name, key, render.JSON(j.View()))
 			}
 		}
 		if name == "none.org" {
 			if got["decision"] != "reject" || got["exit"] != 3.0 || got["sequence"] != nil || got["title"] != nil {
-				t.Errorf("%s", j.JSON())
+				t.Errorf("%s", render.JSON(j.View()))
 			}
 			continue
 		}
 		sig := got["signature"].(map[string]any)
 		if got["timestamp_utc"] != "2026-04-27T10:00:00Z" || got["release_status"] != "complete" || got["from"] != "beta.web" || got["to"] != nil ||
 			got["sequence"] != 3.0 || sig["valid"] != true || sig["bound"] != false || got["suggested_reply"] != nil {
-			t.Errorf("%s", j.JSON())
+			t.Errorf("%s", render.JSON(j.View()))
 		}
 	}
 }
@@ -330,9 +331,9 @@ func TestJSONHidesNothing(t *testing.T) {
 	t.Parallel()
 	const title = "a\u009b31mb\u202ec\x7fd\u00e9\U000e0041"
 	for _, raw := range [][]byte{
-		(&Judgement{Decision: protocol.Decision{Message: protocol.Message{Title: title}}}).JSON(),
-		(&Sent{Advice: []string{title}}).JSON(),
-		(&SendError{Err: errors.New(title)}).JSON(),
+		render.JSON((&Judgement{Decision: protocol.Decision{Message: protocol.Message{Title: title}}}).View()),
+		render.JSON((&Sent{Advice: []string{title}}).View()),
+		render.JSON((&SendError{Err: errors.New(title)}).View()),
 	} {
 		if i := strings.IndexFunc(string(raw), termsafe.Unsafe); i >= 0 {
 			t.Errorf("raw at byte %d: %q", i, raw)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tutti/internal/comms/protocol"
+	"tutti/internal/core/render"
 	"tutti/internal/halt"
 	"tutti/internal/platform/gpg"
 	"tutti/internal/test/commstest"
@@ -46,8 +47,8 @@ func TestSend(t *testing.T) {
 		t.Errorf("record of sends: %+v, %v; want it once", got, err)
 	}
 	var out map[string]any
-	if err := json.Unmarshal(s.JSON(), &out); err != nil || out["name"] != talk1 || out["delivered"] != true || out["path"] != s.Path {
-		t.Errorf("%v: %s", err, s.JSON())
+	if err := json.Unmarshal(render.JSON(s.View()), &out); err != nil || out["name"] != talk1 || out["delivered"] != true || out["path"] != s.Path {
+		t.Errorf("%v: %s", err, render.JSON(s.View()))
 	}
 	other := l
 	other.Text = append(slices.Clone(l.Text), "more\n"...)
@@ -105,8 +106,8 @@ func TestSendFails(t *testing.T) {
 			t.Errorf("%s: %v, hint %q, bundle %q; want a hint with %q", name, e, e.Hint(), e.Bundle, c.hint)
 		}
 		var out map[string]any
-		if err := json.Unmarshal(e.JSON(), &out); err != nil || out["exit"] != float64(c.fault) || out["reason_code"] != c.code {
-			t.Errorf("%s: %v: %s", name, err, e.JSON())
+		if err := json.Unmarshal(render.JSON(e.View()), &out); err != nil || out["exit"] != float64(c.fault) || out["reason_code"] != c.code {
+			t.Errorf("%s: %v: %s", name, err, render.JSON(e.View()))
 		}
 	}
 	only(t, box)
@@ -149,7 +150,7 @@ func TestDryRun(t *testing.T) {
 	t.Parallel()
 	r, l, _ := local(t)
 	l.DryRun = true
-	if s := r.sends(l); s.Name != talk1 || !s.DryRun || s.SHA256 == "" || !strings.Contains(string(s.JSON()), `"delivered":false`) {
+	if s := r.sends(l); s.Name != talk1 || !s.DryRun || s.SHA256 == "" || !strings.Contains(string(render.JSON(s.View())), `"delivered":false`) {
 		t.Errorf("%+v", s)
 	}
 	only(t, r.project("notes").Path, ".ai")

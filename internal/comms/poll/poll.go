@@ -204,7 +204,7 @@ func (p *poll) judge(ctx context.Context, seen *overview.Project, name string) (
 		return "", nil
 	}
 	if p.state.Told[name] != j.Code || p.opt.All {
-		n := News{Message: j.JSON(), Say: say(j, p.opt.Work), Judgement: j, Talk: seen.Conversation(j.Name)}
+		n := News{Message: j.View(), Say: say(j, p.opt.Work), Judgement: j, Talk: seen.Conversation(j.Name)}
 		n.Surface = n.Say != ""
 		p.found.New = append(p.found.New, n)
 	}

@@ -1,7 +1,6 @@
 package poll
 
 import (
-	"encoding/json"
 	"time"
 
 	"tutti/internal/comms/exchange"
@@ -36,12 +35,12 @@ type Result struct {
 
 // A News is one message that the agent was not told of before.
 type News struct {
-	Message json.RawMessage `json:"message"` // as recv prints it
-	Surface bool            `json:"surface"`
-	Say     string          `json:"say,omitempty"`
-	Answer  string          `json:"answer,omitempty"`    // once for each conversation
-	Done    string          `json:"when_done,omitempty"` // instead of answer, once the work is done
-	In      *Conversation   `json:"conversation,omitempty"`
+	Message exchange.JudgementView `json:"message"` // as recv prints it
+	Surface bool                   `json:"surface"`
+	Say     string                 `json:"say,omitempty"`
+	Answer  string                 `json:"answer,omitempty"`    // once for each conversation
+	Done    string                 `json:"when_done,omitempty"` // instead of answer, once the work is done
+	In      *Conversation          `json:"conversation,omitempty"`
 
 	Judgement *exchange.Judgement    `json:"-"`
 	Talk      *overview.Conversation `json:"-"` // nil: it is in none that is known

@@ -8,6 +8,7 @@ import (
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -39,9 +40,9 @@ func runCommsRecv(ctx context.Context, c *kit.Call, opt *recvOptions) error {
 		c.Warn("%s", kit.Clean(note))
 	}
 	if c.JSON {
-		c.Emit(j.JSON())
+		c.Result(j.View())
 	} else {
-		keyLines(c, "", j.JSON())
+		keyLines(c, "", render.JSON(j.View()))
 	}
 	if err != nil {
 		return kit.InternalFault(err)

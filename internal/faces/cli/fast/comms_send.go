@@ -8,7 +8,7 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/comms/exchange"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -105,7 +105,7 @@ func commsUnsent(c *kit.Call, err error) error {
 		return kit.GeneralFault(err)
 	}
 	if c.JSON {
-		c.Emit(e.JSON())
+		c.Result(e.View())
 	}
 	hint := e.Hint()
 	if kept := `"tutti comms retry ` + e.Bundle + `" sends it`; e.Bundle != "" && !strings.Contains(hint, kept) {
@@ -131,7 +131,7 @@ func sayAdvice(c *kit.Call, s *exchange.Sent) {
 func showSent(c *kit.Call, s *exchange.Sent) {
 	sayAdvice(c, s)
 	if c.JSON {
-		c.Emit(s.JSON())
+		c.Result(s.View())
 		return
 	}
 	c.Line(kit.Clean(s.Name))
@@ -165,7 +165,7 @@ func resendKept(ctx context.Context, c *kit.Call, id string, retries int) error 
 		showSent(c, s)
 		return nil
 	}
-	var done kit.List
+	done := []resentView{}
 	n := 0
 	var stopped *exchange.SendError
 	worst := o.ResendAll(ctx, retries, func(id string, s *exchange.Sent, err error) {
@@ -179,7 +179,7 @@ func resendKept(ctx context.Context, c *kit.Call, id string, retries int) error 
 		resent(c, &done, id, s, err)
 	})
 	if c.JSON {
-		c.Emit(done.Bytes())
+		c.Result(done)
 	} else if n == 0 {
 		c.Line("no message waits to be sent again")
 	}
@@ -192,22 +192,29 @@ func resendKept(ctx context.Context, c *kit.Call, id string, retries int) error 
 	return nil
 }
 
+// A resentView is what became of one message that was sent again.
+type resentView struct {
+	Bundle string             `json:"bundle"`
+	Sent   *exchange.SentView `json:"sent,omitempty"`
+	Failed any                `json:"failed,omitempty"` // a result as of comms send, or why in words
+}
+
 // resent tells what became of one bundle of many.
-func resent(c *kit.Call, done *kit.List, id string, s *exchange.Sent, err error) {
+func resent(c *kit.Call, done *[]resentView, id string, s *exchange.Sent, err error) {
 	var e *exchange.SendError
 	errors.As(err, &e)
 	if c.JSON {
-		var o canonjson.Object
-		o.Str("bundle", id)
+		v := resentView{Bundle: id}
 		switch {
 		case err == nil:
-			o.Raw("sent", s.JSON())
+			sent := s.View()
+			v.Sent = &sent
 		case e != nil:
-			o.Raw("failed", e.JSON())
+			v.Failed = e.View()
 		default:
-			o.Str("failed", err.Error())
+			v.Failed = err.Error()
 		}
-		done.Obj(&o)
+		*done = append(*done, v)
 		return
 	}
 	if err != nil {
@@ -222,6 +229,9 @@ type RetryOptions struct {
 	Retries   int
 	All, Drop bool
 }
+
+// RetryResults are what comms retry prints with --json: the list, each message sent again with --all, one, or one given up.
+var RetryResults = render.OneOf{[]keptView{}, []resentView{}, exchange.SentView{}, exchange.SendErrorView{}, droppedView{}}
 
 // RunCommsRetry lists what was not delivered, or sends it again.
 func RunCommsRetry(ctx context.Context, c *kit.Call, opt *RetryOptions) error {
@@ -247,14 +257,7 @@ func RunCommsRetry(ctx context.Context, c *kit.Call, opt *RetryOptions) error {
 		c.Warn("%s", kit.Clean(e.Error()))
 	}
 	if c.JSON {
-		var l kit.List
-		for _, b := range bundles {
-			var o canonjson.Object
-			o.Str("bundle", b.ID)
-			o.Raw("send", b.JSON())
-			l.Obj(&o)
-		}
-		c.Emit(l.Bytes())
+		c.Result(render.Each(bundles, func(b exchange.Bundle) keptView { return keptView{b.ID, b.View()} }))
 		return nil
 	}
 	if len(bundles) == 0 {
@@ -271,8 +274,14 @@ func RunCommsRetry(ctx context.Context, c *kit.Call, opt *RetryOptions) error {
 	return nil
 }
 
-// droppedJSON is what retry --drop prints with --json.
-type droppedJSON struct {
+// A keptView is a message that was not delivered yet.
+type keptView struct {
+	Bundle string              `json:"bundle"` // its name, for tutti comms retry
+	Send   exchange.BundleView `json:"send"`
+}
+
+// A droppedView is what retry --drop prints with --json.
+type droppedView struct {
 	Bundle      string `json:"bundle"`
 	Destination string `json:"destination"`
 	Dropped     bool   `json:"dropped"`
@@ -289,7 +298,7 @@ func giveUp(ctx context.Context, c *kit.Call) error {
 	case err != nil:
 		return commsUnsent(c, err)
 	case c.JSON:
-		c.Result(droppedJSON{b.ID, b.Destination, true})
+		c.Result(droppedView{b.ID, b.Destination, true})
 	default:
 		c.Line("given up: " + kit.Clean(b.ID) + ", to " + kit.Clean(b.Destination))
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"tutti/internal/bus/envelope"
@@ -156,21 +155,22 @@ func sendAll(ctx context.Context, c *kit.Call, d *kit.Account, all []*entry) {
 
 // batchReport prints a line for each message.
 func batchReport(ctx context.Context, c *kit.Call, all []*entry) error {
-	var l kit.List
+	views := []receiptView{}
 	receipts := make([]mail.Receipt, len(all))
 	for n, e := range all {
 		receipts[n] = e.receipt
 		switch {
 		case c.JSON:
-			raw := receiptJSON(c, &e.receipt, letterWord(&e.letter), nil)
-			l.Raw(canonjson.Set(raw, "line", strconv.AppendInt(nil, int64(e.line), 10)))
+			v := viewReceipt(c, &e.receipt, letterWord(&e.letter))
+			v.Line = e.line
+			views = append(views, v)
 		default:
 			c.Printf("%d: ", e.line)
 			receiptText(c, &e.receipt, true)
 		}
 	}
 	if c.JSON {
-		c.Emit(l.Bytes())
+		c.Result(views)
 	}
 	if err := c.Flush(); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -20,14 +20,11 @@ import (
 // now must find the word said.
 func showReceipts(ctx context.Context, c *kit.Call, all []mail.Receipt, several bool, text string) error {
 	if c.JSON {
-		var l kit.List
-		for i := range all {
-			l.Raw(receiptJSON(c, &all[i], text, nil))
-		}
+		views := render.Each(all, func(r mail.Receipt) receiptView { return viewReceipt(c, &r, text) })
 		if several {
-			c.Emit(l.Bytes())
+			c.Result(views)
 		} else {
-			c.Emit(receiptJSON(c, &all[0], text, nil))
+			c.Result(views[0])
 		}
 	} else {
 		for i := range all {
@@ -186,44 +183,6 @@ func refusedWhy(r *mail.Receipt) string {
 		why = to + ": " + why
 	}
 	return why
-}
-
-// receiptJSON is one receipt for programs; answer is what --wait brought, nil for nothing.
-func receiptJSON(c *kit.Call, r *mail.Receipt, text string, answer []byte) []byte {
-	var o canonjson.Object
-	o.Bool("ok", r.Outcome != mail.Refused)
-	o.Opt("id", r.ID)
-	o.Opt("thread", r.Thread)
-	o.Str("to", string(r.To))
-	if r.Asked != r.To {
-		o.Str("asked", string(r.Asked))
-	}
-	o.Str("outcome", string(r.Outcome))
-	o.Bool("live", r.Live > 0)
-	o.Int("freshSessions", int64(r.Live))
-	o.Opt("reads", string(r.Outlook.Reads))
-	o.Bool("signed", r.Signed)
-	if r.Outcome == mail.Queued {
-		o.Str("machine", mail.Machine(r.Away))
-		o.Bool("up", upRuns(c))
-	}
-	if !r.Stored.IsZero() {
-		o.Str("stored", envelope.Stamp(r.Stored))
-	}
-	o.Opt("resolution", string(r.Decision.Kind))
-	if r.Err != nil {
-		o.Str("reason", r.Err.Error())
-		if len(r.Decision.Candidates) > 0 {
-			o.Strs("candidates", Names(r.Decision.Candidates))
-		}
-		o.Opt("hint", instead(c, r, text))
-	} else {
-		o.Opt("reason", r.Decision.Reason)
-	}
-	if answer != nil {
-		o.Raw("answer", answer)
-	}
-	return o.Bytes()
 }
 
 // Refusal is the error of one letter, nil when it was not refused.

@@ -9,7 +9,6 @@ import (
 
 	"tutti/internal/app"
 	"tutti/internal/bus/mail"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/store"
@@ -40,7 +39,7 @@ func runReceive(ctx context.Context, c *kit.Call, opt *receiveOptions) error {
 	sayHeld(c, t)
 	sayUnfit(c, t.Strange)
 	if c.JSON {
-		c.Emit(takenJSON(d, t))
+		c.Result(viewTaken(d, t))
 	} else {
 		shown(c, opt, d, t)
 	}
@@ -225,25 +224,4 @@ func sayHeld(c *kit.Call, t *mail.Taken) {
 	if n := len(t.Held); n > 0 {
 		c.Warn("%s held back by your settings; \"tutti inbox held\" lists them with the reason", kit.Plural(n, "message"))
 	}
-}
-
-func takenJSON(d *kit.Account, t *mail.Taken) []byte {
-	var o canonjson.Object
-	o.Bool("ok", true)
-	o.Str("instance", string(d.Who.Instance))
-	var items, held kit.List
-	for i := range t.Items {
-		items.Raw(ItemJSON(&t.Items[i]))
-	}
-	for i := range t.Held {
-		held.Str(t.Held[i].Envelope.ID)
-	}
-	o.Raw("messages", items.Bytes())
-	o.Int("left", int64(t.Left))
-	if t.More {
-		o.Bool("leftAtLeast", true)
-	}
-	o.Raw("held", held.Bytes())
-	o.Int("unfit", int64(len(t.Strange)))
-	return o.Bytes()
 }

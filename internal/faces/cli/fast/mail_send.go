@@ -231,11 +231,12 @@ func await(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Account, r
 	signal.Ignore(syscall.SIGPIPE) // it would end the process with its claim on the answer
 	item, err := answer(ctx, c, opt, d, r)
 	if c.JSON {
-		var answer []byte
+		v := viewReceipt(c, r, "")
 		if item != nil {
-			answer = ItemJSON(item)
+			answer := ViewItem(item)
+			v.Answer = &answer
 		}
-		c.Emit(receiptJSON(c, r, "", answer))
+		c.Result(v)
 	} else if item != nil {
 		c.Line("")
 		Show(c, item, time.Now(), maxShownBody, FromOnly)

@@ -10,7 +10,6 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/trust"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
@@ -146,29 +145,6 @@ func called(c *kit.Call) string {
 		return "h2a"
 	}
 	return "tutti"
-}
-
-// ItemJSON is a message for programs, with the whole envelope.
-func ItemJSON(item *mail.Item) []byte {
-	e := item.Envelope
-	var o canonjson.Object
-	o.Str("id", e.ID)
-	o.Str("from", string(e.Actor.Instance))
-	o.Str("role", e.Actor.Role)
-	o.Str("verdict", item.Verdict.Word.String())
-	o.Opt("verdictDetail", item.Verdict.Detail)
-	o.Opt("addressedTo", string(item.Verdict.AddressedTo))
-	o.Bool("roleNotRegistered", item.Verdict.RoleNotRegistered)
-	o.Str("provenance", "peer")
-	o.Str("receivedAt", envelope.Stamp(item.Stored))
-	if item.Channel {
-		o.Bool("channel", true)
-	}
-	if item.Archived {
-		o.Bool("archived", true)
-	}
-	o.Raw("envelope", e.Raw)
-	return o.Bytes()
 }
 
 // A storedView is what the store knows of a message.

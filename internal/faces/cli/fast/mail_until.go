@@ -7,7 +7,6 @@ import (
 
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
@@ -39,7 +38,9 @@ func awaitStep(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Accoun
 		return c.Flush()
 	})
 	if c.JSON {
-		c.Emit(canonjson.Set(receiptJSON(c, r, "", nil), "trace", render.JSON(render.Each(last, viewMark))))
+		v := viewReceipt(c, r, "")
+		v.Trace = render.Each(last, viewMark)
+		c.Result(v)
 		return errors.Join(c.Flush(), err)
 	}
 	return err

@@ -2,6 +2,7 @@ package fast
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -146,7 +147,7 @@ func AgoShort(d time.Duration) string {
 // granted.
 func listRegistrations(ctx context.Context, c *kit.Call, opt *discoverOptions, w *app.World) error {
 	role, scope := opt.Role, opt.Scope
-	var l kit.List
+	all := []json.RawMessage{}
 	gone, err := w.Registry.Tombstones(ctx)
 	if err != nil {
 		return err
@@ -172,8 +173,8 @@ func listRegistrations(ctx context.Context, c *kit.Call, opt *discoverOptions, w
 				continue
 			}
 		}
-		l.Raw(reg.Raw)
+		all = append(all, reg.Raw)
 	}
-	c.Emit(l.Bytes())
+	c.Result(all)
 	return nil
 }

@@ -47,8 +47,9 @@ $ cross-agent-send local.notes question.org --dry-run`,
 
 var CommsRecvRow = kit.Verb{
 	Name: "comms recv", Under: kit.Tutti | kit.Cross, Group: kit.GroupComms, Halt: kit.Asks, Opts: kit.WithFlags(runCommsRecv), MinArgs: 1, MaxArgs: 1, Offer: kit.Files, Apart: kit.ExitPanic, Decides: true,
-	Short: "judge one message that came: act, ask, drop or refuse",
-	Args:  "<file>",
+	Result: exchange.JudgementView{},
+	Short:  "judge one message that came: act, ask, drop or refuse",
+	Args:   "<file>",
 	Flags: []kit.Flag{
 		{Name: "no-verify", Kind: kit.Switch, Help: "do not ask gpg, for tests"},
 		{Name: "no-dedup", Kind: kit.Switch, Help: "do not look for duplicates, for tests"},

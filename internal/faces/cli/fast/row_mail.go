@@ -9,8 +9,9 @@ import (
 
 var SendRow = kit.Verb{
 	Name: "send", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, MaxArgs: 2, Offer: kit.Agents, Opts: kit.WithFlags(runSend), Bus: true,
-	Short: "send a message to agents, a scope or a project",
-	Args:  "[<peer>[,<peer>...]|<project>] [<text>|-|@<file>]",
+	Result: render.OneOf{receiptView{}, []receiptView{}, projectView{}, projectRefusedView{}},
+	Short:  "send a message to agents, a scope or a project",
+	Args:   "[<peer>[,<peer>...]|<project>] [<text>|-|@<file>]",
 	Flags: []kit.Flag{
 		kit.ThreadFlag,
 		{Name: "reply-to", Kind: kit.Text, Value: "id", Offer: kit.Messages, Help: "the message that this one answers"},
@@ -74,7 +75,8 @@ $ tutti send local.notes 'the field is gone' --type progress`,
 
 var ReceiveRow = kit.Verb{
 	Name: "receive", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, Opts: kit.WithFlags(runReceive), Bus: true,
-	Short: "show new mail and mark it as shown",
+	Result: takenView{},
+	Short:  "show new mail and mark it as shown",
 	Flags: []kit.Flag{
 		{Name: "wait", Kind: kit.Duration, Value: "time", Help: "if there is no new mail, wait this long for it"},
 		{Name: "limit", Kind: kit.Count, Value: "n", Default: "all", Help: "show at most this many, the oldest first"},
@@ -94,8 +96,9 @@ $ tutti receive --wait 60s --limit 1`,
 
 var ReplyRow = kit.Verb{
 	Name: "reply", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Acts, Waits: true, MaxArgs: 2, Offer: kit.Messages, Opts: kit.WithFlags(runReply), Bus: true,
-	Short: "answer a message in its thread and acknowledge it",
-	Args:  "<id> [<text>|-|@<file>]",
+	Result: receiptView{},
+	Short:  "answer a message in its thread and acknowledge it",
+	Args:   "<id> [<text>|-|@<file>]",
 	Flags: []kit.Flag{
 		kit.KindFlag, kit.BodyFlag, kit.AsFlag,
 		{Name: "id", Kind: kit.Text, Value: "id", Help: "the id of the answer, so that it may be sent again without arriving twice"},

@@ -6,7 +6,8 @@ import (
 
 var WatchRow = kit.Verb{
 	Name: "watch", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Opts: kit.WithFlags(runWatch), Bus: true,
-	Short: "follow mail and agents as they arrive",
+	Result: eventViews,
+	Short:  "follow mail and agents as they arrive",
 	Flags: []kit.Flag{
 		{Name: "all", Kind: kit.Switch, Help: "watch the mailboxes of all agents"},
 		{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent whose mailbox to use"},

@@ -15,7 +15,6 @@ import (
 	"tutti/internal/comms/draft"
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/machines"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -117,24 +116,15 @@ func projectReceipt(c *kit.Call, s *exchange.Sent) {
 		outcome = mail.Already
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", true)
-		o.Str("id", s.Name)
-		o.Str("thread", s.Message.Conversation)
-		o.Str("to", s.Destination)
+		v := projectView{
+			OK: true, ID: s.Name, Thread: s.Message.Conversation, To: s.Destination, Outcome: string(outcome), Signed: s.Key != "", Project: s.View(),
+		}
 		if s.DryRun {
-			o.Str("outcome", "dry run")
-		} else {
-			o.Str("outcome", string(outcome))
+			v.Outcome = "dry run"
+		} else if !s.Already {
+			v.Stored = envelope.Stamp(time.Now())
 		}
-		o.Bool("live", false)
-		o.Int("freshSessions", 0)
-		o.Bool("signed", s.Key != "")
-		if !s.DryRun && !s.Already {
-			o.Str("stored", envelope.Stamp(time.Now()))
-		}
-		o.Raw("project", s.JSON())
-		c.Emit(o.Bytes())
+		c.Result(v)
 		return
 	}
 	to := kit.Clean(s.Destination)
@@ -173,17 +163,11 @@ func projectRefused(c *kit.Call, to string, err error) error {
 		f.Next = strings.TrimPrefix(f.Next+"\n"+to+" was taken for a project on a machine, because it has a dot and no colon; an agent is HOST:LABEL", "\n")
 	}
 	if c.JSON {
-		var o canonjson.Object
-		o.Bool("ok", false)
-		o.Str("to", to)
-		o.Str("outcome", string(mail.Refused))
-		o.Str("reason", err.Error())
-		o.Opt("hint", f.Next)
+		v := projectRefusedView{To: to, Outcome: mail.Refused, Reason: err.Error(), Hint: f.Next}
 		if sent != nil {
-			o.Str("reasonCode", sent.Code)
-			o.Opt("bundle", sent.Bundle)
+			v.ReasonCode, v.Bundle = sent.Code, sent.Bundle
 		}
-		c.Emit(o.Bytes())
+		c.Result(v)
 	}
 	return f
 }

@@ -11,10 +11,8 @@ import (
 	"tutti/internal/bus/follow"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/mail"
-	"tutti/internal/bus/presence"
 	"tutti/internal/bus/trust"
 	"tutti/internal/core/address"
-	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 )
@@ -90,7 +88,7 @@ func mailboxes(ctx context.Context, c *kit.Call, w *app.World, of string) (whose
 func watched(c *kit.Call, opt *watchOptions, e *follow.Event, whose string) error {
 	switch {
 	case c.JSON:
-		c.EmitLine(eventJSON(e))
+		c.ResultLine(viewEvent(e))
 	case e.Kind == follow.Watching:
 		if e.Polled {
 			c.Warn("the system grants no watcher: looking once a second")
@@ -180,57 +178,4 @@ func verdictText(v *trust.Verdict, role string) string {
 		text += ", role " + kit.Clean(role) + " not registered"
 	}
 	return text
-}
-
-func eventJSON(e *follow.Event) []byte {
-	var o canonjson.Object
-	o.Str("event", string(e.Kind))
-	o.Str("at", e.At.UTC().Format(kit.JSONTime))
-	switch e.Kind {
-	case follow.Watching:
-		o.Int("mailboxes", int64(e.Mailboxes))
-		o.Bool("polled", e.Polled)
-	case follow.Mail:
-		mailJSON(&o, e)
-	case follow.Joined, follow.Left:
-		sessionJSON(&o, e.Session)
-	case follow.Halted:
-		o.Opt("reason", e.Reason)
-		if !e.Since.IsZero() {
-			o.Str("since", e.Since.UTC().Format(kit.JSONTime))
-		}
-	case follow.Resumed:
-		o.Int("missed", int64(e.Missed))
-	case follow.Unfit:
-		o.Str("mailbox", e.Mailbox)
-		o.Str("why", e.Err.Error())
-	}
-	return o.Bytes()
-}
-
-func mailJSON(o *canonjson.Object, e *follow.Event) {
-	m := e.Message
-	o.Str("id", m.ID)
-	o.Str("from", string(m.Actor.Instance))
-	o.Opt("to", string(m.Target))
-	o.Str("mailbox", e.Mailbox)
-	o.Str("role", m.Actor.Role)
-	o.Opt("kind", m.Kind())
-	o.Str("text", firstOf(m.Text()))
-	o.Opt("via", m.Via())
-	o.Opt("threadId", m.ThreadID)
-	o.Opt("replyTo", m.ReplyTo)
-	o.Str("createdAt", m.CreatedAt)
-	if e.Verdict != nil {
-		o.Str("signature", e.Verdict.Word.String())
-		o.Opt("addressedTo", string(e.Verdict.AddressedTo))
-		o.Bool("roleNotRegistered", e.Verdict.RoleNotRegistered)
-	}
-}
-
-func sessionJSON(o *canonjson.Object, s *presence.Session) {
-	o.Str("sessionId", string(s.SessionID))
-	o.Str("instance", string(s.Instance))
-	o.Opt("name", s.Name)
-	o.Opt("host", s.Host)
 }

@@ -6,29 +6,6 @@ import (
 	"tutti/internal/core/termsafe"
 )
 
-// A List builds one JSON array of values that are JSON already.
-type List struct{ buf []byte }
-
-func (l *List) Raw(val []byte) {
-	if len(l.buf) == 0 {
-		l.buf = append(l.buf, '[')
-	} else {
-		l.buf = append(l.buf, ',')
-	}
-	l.buf = append(l.buf, val...)
-}
-
-func (l *List) Str(val string)            { l.Raw(canonjson.AppendString(nil, val)) }
-func (l *List) Obj(val *canonjson.Object) { l.Raw(val.Bytes()) }
-
-// Bytes returns the array. The list must not be added to afterwards.
-func (l *List) Bytes() []byte {
-	if len(l.buf) == 0 {
-		return []byte("[]")
-	}
-	return append(l.buf, ']')
-}
-
 // An array prints one JSON array, element by element, in the layout of emit. What is long is written as it goes.
 type array struct {
 	c *Call

@@ -185,7 +185,7 @@ func readOne(ctx context.Context, c *kit.Call, d *kit.Account, id string) error 
 		return err
 	}
 	if c.JSON {
-		c.Emit(fast.ItemJSON(&item))
+		c.Result(fast.ViewItem(&item))
 		return nil
 	}
 	fast.Show(c, &item, d.Now, -1, fast.FromOnly)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"tutti/internal/bus/mail"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -32,9 +33,10 @@ terminal.`,
 	},
 	{
 		Name: "inbox read", Under: kit.Tutti | kit.H2A, Group: kit.GroupBus, Halt: kit.Reads, MaxArgs: 1, Offer: kit.Messages, Opts: kit.WithFlags(runInboxRead), Bus: true,
-		Short: "print the whole mailbox, or one message in full",
-		Args:  "[<id>]",
-		Flags: []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent whose mailbox to use; under h2a it must be given"}},
+		Result: render.OneOf{fast.ItemView{}, []json.RawMessage{}},
+		Short:  "print the whole mailbox, or one message in full",
+		Args:   "[<id>]",
+		Flags:  []kit.Flag{{Name: "instance", Alias: "as", Kind: kit.Text, Value: "id", Default: "the agent that acts here", Offer: kit.OwnAgents, Help: "agent whose mailbox to use; under h2a it must be given"}},
 		Does: `Prints all messages in the order of their ids, or the one of that id whole, however long it is and wherever it lies:
 mailbox, archive or outbox. It marks nothing. Under h2a: the envelopes as a JSON list.`,
 		Examples: `$ tutti inbox read

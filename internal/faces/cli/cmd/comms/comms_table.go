@@ -9,7 +9,7 @@ var Verbs = []kit.Verb{
 	fast.CommsSendRow,
 	fast.CommsRecvRow,
 	{
-		Name: "comms retry", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 1, Offer: kit.Bundles, Apart: kit.ExitPanic, Opts: kit.WithFlags(fast.RunCommsRetry),
+		Name: "comms retry", Under: kit.Tutti, Group: kit.GroupComms, Halt: kit.Asks, Waits: true, MaxArgs: 1, Offer: kit.Bundles, Apart: kit.ExitPanic, Opts: kit.WithFlags(fast.RunCommsRetry), Result: fast.RetryResults,
 		Short: "list what was not delivered, send it again or give it up",
 		Args:  "[<bundle>]",
 		Flags: []kit.Flag{
