@@ -16,9 +16,8 @@ build: ## build bin/tutti and bin/tutti-full
 install: build ## copy the programs to ~/.local/bin; then type: tutti setup
 	@bin/tutti install
 
-demo: build ## watch two agents meet, talk and be stopped, then sixteen agree, in home folders of their own
+demo: build ## watch two agents meet, talk and be halted, in a home folder of their own
 	@bin/tutti demo
-	@bin/tutti demo agreement
 
 test: ## install what the tests need, then run all of them, also with the race detector
 	@scripts/test.sh

@@ -21,16 +21,16 @@ import (
 
 // agreement is the play in which many come to an agreement.
 var agreement = []step{
-	{"keys for sixteen agents", (*play).makeKeys},
-	{"sixteen agents join", (*play).allJoin},
-	{"they register", (*play).allRegister},
-	{"the principal opens a negotiation", (*play).opens},
-	{"an offer and a counter-offer", (*play).offers},
-	{"who has not seen the latest offer is refused", (*play).tooLate},
-	{"three of fifteen sign", (*play).threeSign},
-	{"the agreement is made", (*play).agrees},
-	{"every signature is verified", (*play).holds},
-	{"one byte is changed", (*play).oneByte},
+	{"Sixteen agents join", "keys for sixteen agents", (*play).makeKeys},
+	{"", "sixteen agents join", (*play).allJoin},
+	{"", "they register", (*play).allRegister},
+	{"They negotiate", "the principal opens a negotiation", (*play).opens},
+	{"", "an offer and a counter-offer", (*play).offers},
+	{"", "who has not seen the latest offer is refused", (*play).tooLate},
+	{"Three of fifteen sign", "three of fifteen sign", (*play).threeSign},
+	{"", "the agreement is made", (*play).agrees},
+	{"The journal is verified", "every signature is verified", (*play).holds},
+	{"A byte of the journal is changed", "one byte is changed", (*play).oneByte},
 }
 
 const (
@@ -237,7 +237,7 @@ func (p *play) agrees(ctx context.Context) {
 	check(err)
 	signers, _ := got["signers"].([]any)
 	p.say(principal, "h2a_stabilize: signed by %d, kept in %s (%d bytes)", len(signers), path, kept.Size())
-	p.say("", "from the first key to here: %s", time.Since(p.deal.began).Round(time.Millisecond))
+	p.say("", "from the first key to here: %s", (time.Since(p.deal.began) - p.waited).Round(time.Millisecond))
 }
 
 func (p *play) holds(ctx context.Context) {

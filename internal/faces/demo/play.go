@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"unicode/utf8"
+	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/core/termsafe"
@@ -21,9 +22,10 @@ type Options struct {
 	Server  string // path of the program that is started for each agent
 	Version string // of this program
 	Out     io.Writer
-	Color   bool // names in colour, for a terminal
-	Columns int  // width of the terminal that Out is, 0 for none: lines are broken between words there
-	Keep    bool // leave the folder, and say where it is
+	Color   bool          // a colour for each agent, for a terminal
+	Columns int           // width of the terminal that Out is, 0 for none: lines are broken between words there
+	Pace    time.Duration // the shortest time between two lines, so that a person can read along; 0: none
+	Keep    bool          // leave the folder, and say where it is
 }
 
 // An Error is a step that did not come out.
@@ -46,7 +48,7 @@ type play struct {
 	ana, bob, kim *agent
 	question      string // id of ana's message
 	thread        string
-	unheard       error // why Out takes no more
+	telling
 
 	deal    deal    // of the play about an agreement
 	halting halting // of the play about agents who stop
@@ -55,22 +57,23 @@ type play struct {
 
 // A step prints what it saw.
 type step struct {
-	name string
-	run  func(*play, context.Context) // ends the play by check
+	heading string // of this step and those after it; "": it belongs to the one before
+	name    string
+	run     func(*play, context.Context) // ends the play by check
 }
 
 // meeting is the play of agents who meet.
 var meeting = []step{
-	{"ana joins", (*play).anaJoins},
-	{"bob joins, and ana is notified", (*play).bobJoins},
-	{"ana sends, and bob is notified", (*play).anaSends},
-	{"bob receives", (*play).bobReceives},
-	{"bob replies in the thread", (*play).bobReplies},
-	{"ana asks and waits for the answer", (*play).anaAsks},
-	{"a message waits for an agent that is away", (*play).kimIsAway},
-	{"a name that no agent has", (*play).phantom},
-	{"halt", (*play).halt},
-	{"resume", (*play).resume},
+	{"Two agents meet", "ana joins", (*play).anaJoins},
+	{"", "bob joins, and ana is notified", (*play).bobJoins},
+	{"They exchange signed messages", "ana sends, and bob is notified", (*play).anaSends},
+	{"", "bob receives", (*play).bobReceives},
+	{"", "bob replies in the thread", (*play).bobReplies},
+	{"A question and its answer in one call", "ana asks and waits for the answer", (*play).anaAsks},
+	{"A message waits for an agent that is away", "a message waits for an agent that is away", (*play).kimIsAway},
+	{"A name that no agent has", "a name that no agent has", (*play).phantom},
+	{"You halt all agents", "halt", (*play).halt},
+	{"You let them continue", "resume", (*play).resume},
 }
 
 // Run plays the demo and returns an *Error for the step that failed. When ctx ends it cleans up and returns its cause. It
@@ -88,8 +91,10 @@ func perform(ctx context.Context, o Options, steps []step) (err error) {
 		return &Error{"make a folder", err}
 	}
 	p := &play{Options: o, home: home, root: filepath.Join(home, "bus"), env: environment(home)}
+	p.interrupted = ctx.Done()
 	defer func() { err = errors.Join(err, p.cleanUp(err == nil)) }()
 	for _, s := range steps {
+		p.heading = cmp.Or(s.heading, p.heading)
 		if err := caught(func() { s.run(p, ctx) }); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
@@ -146,6 +151,7 @@ func (p *play) cleanUp(well bool) error {
 	for _, end := range p.ends {
 		all = append(all, end())
 	}
+	p.heading = "" // of a step that printed nothing
 	if p.Keep {
 		p.Columns = 0 // what is to be pasted has to stay in one piece
 		p.say("", "kept: %s", p.home)
@@ -169,56 +175,6 @@ func (p *play) part(well bool) []error {
 	}
 	wg.Wait()
 	return all
-}
-
-// Next says what to type after the play, for a program that was called by that name: one that is called by its path is
-// most likely not where the shell looks.
-func Next(called string) string {
-	const connect = `"tutti connect --host HOST" joins an agent of yours`
-	dir, _ := filepath.Split(called)
-	if dir == "" {
-		return "next: " + connect
-	}
-	return `next: "` + app.QuoteArg(dir+"tutti") + ` install" puts tutti where your shell finds it, ` + connect
-}
-
-// say prints one line, the name of an agent first. What comes from a server is cleaned here.
-func (p *play) say(who, format string, args ...any) {
-	name := fmt.Sprintf("%-5s", who)
-	if p.Color && who != "" {
-		code := map[string]string{"ana": "36", "bob": "33", "kim": "35"}[who]
-		if code == "" {
-			code = "1"
-		}
-		name = "\x1b[" + code + "m" + name + "\x1b[0m"
-	}
-	if _, err := fmt.Fprintf(p.Out, "%s %s\n", name, fold(termsafe.Clean(fmt.Sprintf(format, args...)), p.Columns)); err != nil && p.unheard == nil {
-		p.unheard = err
-	}
-}
-
-// beside is how far in the text of a line begins, behind the name of an agent.
-const beside = 6
-
-// fold breaks a text that begins behind a name between words, where a terminal would break it within one.
-func fold(s string, columns int) string {
-	var out strings.Builder
-	used := beside
-	for i, word := range strings.Split(s, " ") {
-		w := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case columns > 0 && used+1+w > columns && used > beside:
-			out.WriteString("\n" + strings.Repeat(" ", beside))
-			used = beside
-		default:
-			out.WriteByte(' ')
-			used++
-		}
-		out.WriteString(word)
-		used += w
-	}
-	return out.String()
 }
 
 // run runs a verb of the program in the home of the play and returns what it printed. The verb has to succeed.

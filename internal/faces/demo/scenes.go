@@ -44,7 +44,7 @@ func (p *play) anaSends(ctx context.Context) {
 	p.say("ana", "tutti_send to bob: %q", question)
 	p.say("", "%s: %s, thread %s", text(sent, "outcome"), p.question, p.thread)
 	path, size := p.file(p.question)
-	p.say("", "it lies signed in %s (%d bytes)", path, size)
+	p.say("", "stored and signed in %s (%d bytes)", path, size)
 	n := p.bob.told(ctx, "mail came", func(n *push) bool { return n.Data.EnvelopeID == p.question })
 	p.say("bob", "gets: %s", n)
 }

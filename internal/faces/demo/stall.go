@@ -23,14 +23,14 @@ import (
 
 // stall is the play of two agents who stop.
 var stall = []step{
-	{"two agents live in tmux", (*play).moveIn},
-	{"both stop", (*play).bothStop},
-	{"a dry run: no agent is asked", (*play).dryRun},
-	{"both are asked to go on", (*play).drums},
-	{"a second program sees who asks", (*play).twice},
-	{"ana goes on, bob is asked again and escalated to you", (*play).recovers},
-	{"what was typed", (*play).typed},
-	{"who waits for you", (*play).waits},
+	{"Two agents stop in the middle of their work", "two agents live in tmux", (*play).moveIn},
+	{"", "both stop", (*play).bothStop},
+	{"The watchdog asks them to go on", "a dry run: no agent is asked", (*play).dryRun},
+	{"", "both are asked to go on", (*play).drums},
+	{"", "a second program sees who asks", (*play).twice},
+	{"One goes on, the other does not", "ana goes on, bob is asked again and escalated to you", (*play).recovers},
+	{"What the watchdog typed", "what was typed", (*play).typed},
+	{"What waits for you", "who waits for you", (*play).waits},
 }
 
 // Stall is Run for the play in which two agents stop: one goes on when it is asked, the other one does not.
