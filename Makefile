@@ -5,7 +5,7 @@ BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tutti/internal/faces/cli/kit.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
-.PHONY: help build install demo test lint bench soak e2e fmt module release release-check clean
+.PHONY: help build install demo test lint bench soak e2e fmt site module release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +36,9 @@ e2e: ## try the MCP server with official clients and real agent programs, kept i
 
 fmt: ## format all Go files
 	@scripts/lint.sh fmt
+
+site: ## write the documentation as a static site to dist/site, after a check of every link
+	@rm -rf dist/site && go run -trimpath -buildvcs=false ./internal/faces/site/mksite dist/site
 
 release: ## build archives, packages, sums and their signature in dist/
 	@rm -rf dist && cd tools/release && go run . -source ../.. -out ../../dist

@@ -186,7 +186,7 @@ func notice(w http.ResponseWriter, status int, title, text string) {
 	sendHTML(w, status, el("html",
 		el("head", el("meta").with("charset", "utf-8"), el("meta").with("name", "viewport", "content", "width=device-width,initial-scale=1"),
 			el("title", txt(title+" · tutti")), el("link").with("rel", "stylesheet", "href", "/page.css")),
-		el("body", el("main", el("h1", txt(title)), el("p", txt(text)), el("p", el("a.button", txt("to the overview")).with("href", "/"))))).with("lang", "en"))
+		el("body", el("main", el("h1", txt(title)), el("p", txt(text)), el("p", el("a.button", txt("to the overview")).with("href", "/"), txt(" "), el("a.button", txt("documentation")).with("href", "/docs/"))))).with("lang", "en"))
 }
 
 func sendHTML(w http.ResponseWriter, status int, page node) {

@@ -184,21 +184,21 @@ func TestAccessible(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{1200, 390} {
 			do(t, ctx, chromedp.EmulateViewport(width, 844), media(scheme))
+			paths := []string{"/docs/", "/docs/web.html", "/docs/search.html?q=halt"}
 			for _, v := range views {
-				path := strings.TrimSuffix(v.path, "{$}")
+				paths = append(paths, strings.TrimSuffix(v.path, "{$}"))
+			}
+			for _, path := range paths {
 				do(t, ctx, chromedp.Navigate(fmt.Sprintf("http://127.0.0.1:%d%s", r.port, path)))
 				until(t, ctx, `document.readyState === "complete"`)
-				eval[any](t, ctx, string(axe)+";0")
-				found := eval[string](t, ctx, `axe.run().then(r => JSON.stringify(r.violations.map(v => v.impact + " " + v.id + ": " + v.nodes.map(n => n.html).join(" ").slice(0, 300))))`)
-				var faults []string
-				if err := json.Unmarshal([]byte(found), &faults); err != nil {
-					t.Fatal(err)
-				}
-				for _, f := range faults {
+				for _, f := range inaccessible(t, ctx, axe) {
 					t.Errorf("%s, %s, %d wide: %s", path, scheme, width, f)
 				}
 				if wide := eval[int](t, ctx, "document.documentElement.scrollWidth"); int64(wide) > width {
 					t.Errorf("%s is %d wide on a screen of %d", path, wide, width)
+				}
+				if strings.HasPrefix(path, "/docs/") && width > 1000 {
+					continue // its menu has 34 links, for a mouse
 				}
 				if small := eval[string](t, ctx, `[...document.querySelectorAll("button, summary, nav a, input[type=text], select")].filter(e => e.offsetParent && e.getBoundingClientRect().height < 44).map(e => e.outerHTML).join()`); small != "" {
 					t.Errorf("%s: lower than 44 pixels: %s", path, small)
@@ -206,6 +206,17 @@ func TestAccessible(t *testing.T) {
 			}
 		}
 	}
+}
+
+// inaccessible returns what axe finds on the page that is open.
+func inaccessible(t *testing.T, ctx context.Context, axe []byte) (faults []string) {
+	t.Helper()
+	eval[any](t, ctx, string(axe)+";0")
+	found := eval[string](t, ctx, `axe.run().then(r => JSON.stringify(r.violations.map(v => v.impact + " " + v.id + ": " + v.nodes.map(n => n.html).join(" ").slice(0, 300))))`)
+	if err := json.Unmarshal([]byte(found), &faults); err != nil {
+		t.Fatal(err)
+	}
+	return faults
 }
 
 func media(scheme string) chromedp.Action[chromedp.Void] {

@@ -66,6 +66,7 @@ func (s *Server) document(ctx context.Context, v view, snap *Snapshot, who *visi
 		}
 		menu = append(menu, el("li", a))
 	}
+	menu = append(menu, el("li", el("a", txt("Docs")).with("href", "/docs/")))
 	body := el("body",
 		el("a.skip", txt("to the content")).with("href", "#main"),
 		el("header",

@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/attention/overview"
+	"tutti/internal/faces/site"
 )
 
 //go:embed files/page.css
@@ -142,8 +144,9 @@ func (s *Server) tell(line string) {
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /login", s.login)
-	m.HandleFunc("GET /page.css", file("text/css; charset=utf-8", pageCSS))
+	m.HandleFunc("GET /page.css", file("text/css; charset=utf-8", slices.Concat(site.Colours, pageCSS)))
 	m.HandleFunc("GET /page.js", file("text/javascript; charset=utf-8", pageJS))
+	m.HandleFunc("GET /docs/{file...}", documentation())
 	m.HandleFunc("GET /events", s.known(s.events))
 	m.HandleFunc("POST /act", s.known(s.act))
 	for _, v := range views {

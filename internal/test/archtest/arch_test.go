@@ -37,6 +37,9 @@ func TestArchitecture(t *testing.T) {
 		if way != nil {
 			t.Errorf("cmd/tutti links verbs that only the full program has:%s", describe(way))
 		}
+		if way := g.chain(module+"/cmd/tutti", func(p *pkg) bool { return p.ImportPath == module }); way != nil {
+			t.Errorf("cmd/tutti links the documentation:%s", describe(way))
+		}
 	})
 	t.Run("folders", func(t *testing.T) { report(t, checkFolders(g)) })
 	t.Run("length", func(t *testing.T) { report(t, checkLength(t, g)) })

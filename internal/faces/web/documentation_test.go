@@ -1,0 +1,142 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+
+	"tutti/internal/faces/site"
+
+	tutti "tutti"
+)
+
+// Everyone on this machine may read the documentation. Other sites may not, and it is never what changes something.
+func TestDocs(t *testing.T) {
+	r, _ := serve(t, "")
+	files, err := site.Make(tutti.Pages, "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		resp, got := r.try(t, nil, try{name: name, method: "GET", path: "/docs/" + name, stranger: true, want: 200})
+		if kind := resp.Header.Get("Content-Type"); kind == "" || kind != docsKinds[path.Ext(name)] || got != string(content) {
+			t.Errorf("%s: %q, %d bytes, want %d", name, kind, len(got), len(content))
+		}
+		if resp.Header.Get("Content-Security-Policy") != docsPolicy {
+			t.Errorf("%s: policy %q", name, resp.Header.Get("Content-Security-Policy"))
+		}
+	}
+	for _, c := range []try{
+		{name: "the first page", path: "/docs/", want: 200},
+		{name: "without the slash", path: "/docs", want: 307},
+		{name: "unknown page", path: "/docs/gone.html", want: 404},
+		{name: "a folder", path: "/docs/pictures/", want: 404},
+		{name: "out of the site", path: "/docs/%2e%2e/%2e%2e/etc/passwd", want: 404},
+		{name: "rebound name", path: "/docs/", host: "evil.example", want: 421},
+		{name: "cross-site read", path: "/docs/", header: map[string]string{"Sec-Fetch-Site": "cross-site"}, want: 403},
+		{name: "post", method: "POST", path: "/docs/", want: 405},
+	} {
+		c.method, c.stranger = cmp.Or(c.method, "GET"), true
+		r.try(t, nil, c)
+	}
+}
+
+// faults collects what a browser complains of: in its console, about the policy, and failed requests.
+type faults struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (f *faults) heard(ev any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch ev := ev.(type) {
+	case *log.EventEntryAdded:
+		f.all = append(f.all, ev.Entry.Text+" "+ev.Entry.URL)
+	case *runtime.EventConsoleAPICalled:
+		f.all = append(f.all, fmt.Sprintf("console: %s", ev.Type))
+	case *runtime.EventExceptionThrown:
+		f.all = append(f.all, ev.ExceptionDetails.Text)
+	}
+}
+
+// take returns what was heard, up to a last fault that it makes itself: nothing is missed before that one.
+func (f *faults) take(t *testing.T, ctx context.Context) []string {
+	t.Helper()
+	eval[any](t, ctx, `document.body.append(Object.assign(document.createElement("style"), {textContent: "b{}"}));0`)
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		f.mu.Lock()
+		last := slices.IndexFunc(f.all, func(s string) bool { return strings.Contains(s, "inline style") })
+		if last >= 0 {
+			all := f.all[:last]
+			f.all = nil
+			f.mu.Unlock()
+			return all
+		}
+		f.mu.Unlock()
+		if time.Now().After(end) {
+			t.Fatal("the browser allows an inline style, or its complaints are not heard")
+		}
+	}
+}
+
+// The pages fit a phone and a desktop, without a complaint of the browser, and the search finds a section: from the server, and in a folder.
+func TestDocsBrowser(t *testing.T) {
+	ctx := browser(t)
+	r, _ := serve(t, "")
+	folder := t.TempDir()
+	files, err := site.Make(tutti.Pages, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		at := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(at, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var bad faults
+	if err := chromedp.Listen(ctx, bad.heard); err != nil {
+		t.Fatal(err)
+	}
+	for _, base := range []string{fmt.Sprintf("http://127.0.0.1:%d/docs/", r.port), "file://" + folder + "/"} {
+		for _, width := range []int64{390, 1200} {
+			do(t, ctx, chromedp.EmulateViewport(width, 844))
+			for _, name := range []string{"index.html", "halt.html", "search.html?q=lift+halt"} {
+				do(t, ctx, chromedp.Navigate(base+name))
+				until(t, ctx, `document.readyState === "complete" && [...document.images].every(i => i.complete && i.naturalWidth > 0)`)
+				if wide := eval[int64](t, ctx, "document.documentElement.scrollWidth"); wide > width {
+					t.Errorf("%s%s is %d wide on a screen of %d", base, name, wide, width)
+				}
+				for _, f := range bad.take(t, ctx) {
+					t.Errorf("%s%s, %d wide: %s", base, name, width, f)
+				}
+			}
+		}
+		do(t, ctx, chromedp.Navigate(base+"index.html"), chromedp.SendKeys("input[name=q]", "worktree rebase\r"))
+		until(t, ctx, `location.pathname.endsWith("/search.html") && [...document.querySelectorAll("main li a")].some(a => a.textContent.includes("rebase"))`)
+		if first := eval[string](t, ctx, `document.querySelector("main li a").getAttribute("href")`); first != "reference.html#tutti-worktree-rebase" {
+			t.Errorf("the first result is %s", first)
+		}
+		do(t, ctx, chromedp.Click("main li a"))
+		until(t, ctx, `location.hash === "#tutti-worktree-rebase" && document.querySelector(location.hash).getBoundingClientRect().top < innerHeight`)
+		for _, f := range bad.take(t, ctx) {
+			t.Errorf("%s, searching: %s", base, f)
+		}
+	}
+}
