@@ -32,4 +32,4 @@ var agy = Driver{
 	},
 }
 
-const agyNote = `run "agy plugin import gemini", then "agy plugin enable h2a"`
+const agyNote = `run "agy plugin import gemini", then "agy plugin enable tutti"`

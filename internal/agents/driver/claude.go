@@ -19,7 +19,18 @@ var claude = Driver{
 			{Scope: Project, Path: func(p Site) string { return p.dir(".mcp.json") }},
 		},
 		Table: []string{"mcpServers"}, Local: []string{"projects", "", "mcpServers"}, Entry: entry, Read: readEntry, Passes: true,
-		Note: "Claude Code asks before it calls one of our tools, and claude -p refuses. To allow them all, add the rule mcp__h2a to " +
+		Grants: Grants{
+			Files: []File{
+				{Scope: User, Path: func(p Site) string { return p.moved("CLAUDE_CONFIG_DIR", ".claude", "settings.json") }},
+				{Scope: Project, Path: func(p Site) string { return p.dir(".claude", "settings.json") }},
+				{Scope: Local, Path: func(p Site) string { return p.dir(".claude", "settings.local.json") }},
+			},
+			Lists: [][]string{
+				{"permissions", "allow"}, {"permissions", "ask"}, {"permissions", "deny"}, {"enabledMcpjsonServers"}, {"disabledMcpjsonServers"},
+			},
+			Folder: [][]string{{"allowedTools"}, {"enabledMcpjsonServers"}, {"disabledMcpjsonServers"}, {"disabledMcpServers"}},
+		},
+		Note: "Claude Code asks before it calls one of our tools, and claude -p refuses. To allow them all, add the rule mcp__tutti to " +
 			"permissions.allow in its settings.json.",
 	},
 	Hooks: Hooks{

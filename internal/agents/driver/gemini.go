@@ -11,6 +11,10 @@ var gemini = Driver{
 	Name: "gemini", Title: "Gemini CLI", Program: "gemini", Version: []string{"--version"}, Tried: []string{"0.61.0"},
 	Servers: Servers{
 		Files: geminiSettings, Table: []string{"mcpServers"}, Read: readEntry, Passes: true,
+		Grants: Grants{
+			Files: geminiSettings,
+			Lists: [][]string{{"mcp", "allowed"}, {"mcp", "excluded"}, {"tools", "allowed"}, {"tools", "exclude"}, {"tools", "core"}},
+		},
 		Entry: func(s Server) []byte {
 			var o canonjson.Object
 			writeEntry(&o, s)

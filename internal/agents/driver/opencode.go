@@ -12,19 +12,8 @@ import (
 var opencode = Driver{
 	Name: "opencode", Title: "opencode", Program: "opencode", Version: []string{"--version"}, Tried: []string{"1.18.33"},
 	Servers: Servers{
-		Files: []File{
-			{
-				Scope: User, Path: func(p Site) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json") },
-				Others: func(p Site) []string {
-					return []string{p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.jsonc")}
-				},
-			},
-			{
-				Scope: Project, Path: func(p Site) string { return p.dir("opencode.json") },
-				Others: func(p Site) []string { return []string{p.dir("opencode.jsonc")} },
-			},
-		},
-		Table: []string{"mcp"}, Entry: opencodeEntry, Read: readOpencode, Passes: true,
+		Files: opencodeSettings, Table: []string{"mcp"}, Entry: opencodeEntry, Read: readOpencode, Passes: true,
+		Grants: Grants{Files: opencodeSettings, Tables: [][]string{{"permission"}, {"tools"}}},
 	},
 	Hooks: Hooks{
 		Module: true, Until: 2,
@@ -55,6 +44,19 @@ var opencode = Driver{
 		Fork:  func(id string) []string { return []string{"--session", id, "--fork"} },
 		Comms: []string{"opencode", "node"}, Screen: opencodeScreen, Find: opencodeFind, Skips: []string{"--auto"},
 		Choices: []Choice{{Names: []string{"--session", "-s"}, Value: MustValue}, {Names: []string{"--continue", "-c"}}, {Names: []string{"--fork"}, Anew: true}},
+	},
+}
+
+var opencodeSettings = []File{
+	{
+		Scope: User, Path: func(p Site) string { return p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json") },
+		Others: func(p Site) []string {
+			return []string{p.moved("XDG_CONFIG_HOME", ".config", "opencode", "opencode.jsonc")}
+		},
+	},
+	{
+		Scope: Project, Path: func(p Site) string { return p.dir("opencode.json") },
+		Others: func(p Site) []string { return []string{p.dir("opencode.jsonc")} },
 	},
 }
 

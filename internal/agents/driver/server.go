@@ -1,10 +1,36 @@
 package driver
 
-import "tutti/internal/core/canonjson"
+import (
+	"strings"
 
-// ServerName is the name under which the server of the bus stands in settings. Models see it in the names of tools, and
-// existing settings have it.
-const ServerName = "h2a"
+	"tutti/internal/core/canonjson"
+)
+
+// ServerName is the name under which the server of the bus stands in settings. Models see it in the names of tools.
+const ServerName = "tutti"
+
+// FormerServerName is the name that it had before, and that the older program gives its own.
+const FormerServerName = "h2a"
+
+// Renamed is the name of a tool, a server or a skill with the present name in place of the former one. It reports false for one of
+// another server.
+func Renamed(name string) (string, bool) {
+	for _, head := range [...]string{"mcp__", "mcp_", "Skill(", ""} {
+		rest, ok := strings.CutPrefix(name, head+FormerServerName)
+		if ok && (rest == "" || strings.ContainsRune("_(): *", rune(rest[0]))) {
+			return head + ServerName + rest, true
+		}
+	}
+	return "", false
+}
+
+// Grants are where users allow or forbid tools and servers by name. That of the server is part of it.
+type Grants struct {
+	Files  []File     // of the scope Local: of one folder, for this user alone
+	Lists  [][]string // lists of names in these files
+	Tables [][]string // tables in these files whose members have such names; the last that fits counts
+	Folder [][]string // lists in the tables to which Local leads
+}
 
 // A Server is a program that an agent program starts and speaks MCP with.
 type Server struct {
@@ -24,7 +50,8 @@ type Servers struct {
 	// Entry is what stands under the name, as a JSON object, whatever the format of the file.
 	Entry func(Server) []byte
 	// Read is the way back. It reports false for what does not start a program: a server somewhere else.
-	Read func(entry []byte) (Server, bool)
+	Read   func(entry []byte) (Server, bool)
+	Grants Grants
 	// Passes: the environment of the program reaches the server. Where it does not, what the server must know about its
 	// agent stands in its arguments.
 	Passes bool

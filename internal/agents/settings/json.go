@@ -275,6 +275,19 @@ func (d *jsonDoc) remove(path []string) ([]byte, error) {
 	}
 }
 
+func (d *jsonDoc) rename(path []string, to string) ([]byte, error) {
+	parent, _ := d.find(path[:len(path)-1])
+	if o, ok := parent.Value.(*hujson.Object); ok {
+		for i := range o.Members {
+			m := &o.Members[i].Name
+			if lit, _ := m.Value.(hujson.Literal); lit.String() == path[len(path)-1] {
+				return apply(d.text, text.Put(m.StartOffset, m.EndOffset, quote(to)))
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s is not there: %w", name(path), ErrUnsafe)
+}
+
 // lastIn says whether the member at a path is the last one of its object.
 func (d *jsonDoc) lastIn(path []string) bool {
 	parent, _ := d.find(path[:len(path)-1])

@@ -54,6 +54,8 @@ type document interface {
 	replace(path []string, v *value) ([]byte, error)
 	// remove takes a value away. Tables that have become empty may go with it, where Set would have made them.
 	remove(path []string) ([]byte, error)
+	// rename gives a member another name.
+	rename(path []string, to string) ([]byte, error)
 	// list replaces the entries of a list: olds and news have one length; where an old index is -1 the entry is appended, where a
 	// new value is nil the old one is removed.
 	list(path []string, olds []int, news []*value) ([]byte, error)
@@ -101,6 +103,21 @@ func Remove(format driver.Format, text []byte, path []string) ([]byte, error) {
 	}
 	return change(format, text, func(e *edit) error { return e.remove(path) },
 		func(root *value) (*value, error) { return root.with(path, nil), nil }, path)
+}
+
+// Rename gives the member at a path another name, which nothing beside it may have. Not one other byte changes.
+func Rename(format driver.Format, text []byte, path []string, to string) ([]byte, error) {
+	if len(path) == 0 {
+		return nil, errors.New("no path")
+	}
+	return change(format, text, func(e *edit) error { return e.step(e.doc.rename(path, to)) },
+		func(root *value) (*value, error) {
+			old, err := root.at(path)
+			if err != nil || old == nil {
+				return nil, fmt.Errorf("%s is not there: %w", name(path), ErrUnsafe)
+			}
+			return root.with(path, nil).with(join(path[:len(path)-1], to), old), nil
+		}, path)
 }
 
 // SetListEntries makes the given entries, in JSON, those of ours in the list at a path; ours judges an entry in compact JSON.

@@ -71,6 +71,14 @@ func TestFixtures(t *testing.T) {
 				if err != nil || !bytes.Equal(again, set) {
 					t.Errorf("%s: a second Set changes something: %v\n%s", label, err, Diff(set, again))
 				}
+				other := join(path[:len(path)-1], "other-name")
+				renamed, err := Rename(f.format, set, path, "other-name")
+				if old, ok, _ := Get(f.format, renamed, path); err != nil || ok {
+					t.Errorf("%s: renamed: %v, and %s is still there", label, err, old)
+				}
+				if back, err := Rename(f.format, renamed, other, path[len(path)-1]); err != nil || !bytes.Equal(back, set) {
+					t.Errorf("%s: renamed and back: %v\n%s", label, err, Diff(set, back))
+				}
 				back, err := Remove(f.format, set, path)
 				if err != nil || !bytes.Equal(back, text) {
 					t.Errorf("%s: not what it was: %v\n%s\nbetween:\n%s", label, err, Diff(text, back), Diff(text, set))
@@ -189,5 +197,39 @@ func TestRefused(t *testing.T) {
 	}
 	if _, err := Set(driver.TOML, nil, []string{"a"}, []byte(`{"b":null}`)); err == nil {
 		t.Error("TOML takes null")
+	}
+}
+
+// TestRename: the name changes wherever it stands, and nothing else.
+func TestRename(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		format     driver.Format
+		path       []string
+		text, want string
+	}{
+		"json": {
+			driver.JSON, []string{"s", "h2a"}, `{"h2a": 1, "s": { /* c */ "a": {"h2a": 2}, "h2a" : {"x": "h2a"}, }}`,
+			`{"h2a": 1, "s": { /* c */ "a": {"h2a": 2}, "tutti" : {"x": "h2a"}, }}`,
+		},
+		"toml headers": {
+			driver.TOML, []string{"s", "h2a"}, "[s.h2a] # c\nx = 'h2a'\ny.h2a = 1\n[s.\"h2a\".env]\nA = 1\n[s.h2ab]\n[[s.h2a.list]]\nz = 1\n[h2a]\n",
+			"[s.tutti] # c\nx = 'h2a'\ny.h2a = 1\n[s.tutti.env]\nA = 1\n[s.h2ab]\n[[s.tutti.list]]\nz = 1\n[h2a]\n",
+		},
+		"toml dotted":  {driver.TOML, []string{"s", "h2a"}, "s.h2a.x = 1\n[s.h2a.env]\ns.h2a.y = 2\n", "s.tutti.x = 1\n[s.tutti.env]\ns.h2a.y = 2\n"},
+		"toml section": {driver.TOML, []string{"s", "h2a"}, "[s]\nh2a.x = 1\nh2a . y = 2\n", "[s]\ntutti.x = 1\ntutti . y = 2\n"},
+		"toml inline":  {driver.TOML, []string{"s", "h2a"}, "s = { a = 1, h2a = { h2a = 1 } }\n", "s = { a = 1, tutti = { h2a = 1 } }\n"},
+		"yaml":         {driver.YAML, []string{"s", "h2a"}, "s:\n  a: h2a\n  'h2a': # c\n    h2a: 1\n", "s:\n  a: h2a\n  tutti: # c\n    h2a: 1\n"},
+		"yaml flow":    {driver.YAML, []string{"s", "h2a"}, "s: {h2a: {x: 1}}\n", "s: {tutti: {x: 1}}\n"},
+	}
+	for name, c := range cases {
+		if got, err := Rename(c.format, []byte(c.text), c.path, "tutti"); err != nil || string(got) != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
+		}
+	}
+	for _, text := range []string{`{"s": {"h2a": 1, "tutti": 2}}`, `{"s": {}}`, `{"s": {"h2a": 1, "h2a": 2}}`} {
+		if got, err := Rename(driver.JSON, []byte(text), []string{"s", "h2a"}, "tutti"); err == nil {
+			t.Errorf("%s became %s", text, got)
+		}
 	}
 }

@@ -31,6 +31,7 @@ type tomlExpr struct {
 	under   bool // stands below such a header, or is one: no path leads there
 	section int  // the header above a key, as an index; -1: none
 	key     []string
+	parts   []text.Splice // where the parts of the key that stand here are, the last ones of key
 	// Byte ranges: of the whole expression without a comment behind it, and of the value.
 	start, end, valStart int
 	inline               bool       // the value is an inline table
@@ -213,6 +214,7 @@ func (d *tomlDoc) keys(e *tomlExpr, it unstable.Iterator) (first, behind int) {
 			first = int(k.Raw.Offset)
 		}
 		behind = int(k.Raw.Offset) + int(k.Raw.Length)
+		e.parts = append(e.parts, text.Put(int(k.Raw.Offset), behind, ""))
 		e.key = append(e.key, string(k.Data))
 	}
 	return first, behind

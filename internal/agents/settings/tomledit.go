@@ -290,6 +290,24 @@ func (d *tomlDoc) remove(path []string) ([]byte, error) {
 	return apply(d.text, out...)
 }
 
+func (d *tomlDoc) rename(path []string, to string) ([]byte, error) {
+	to = tomlKey(to)
+	if e, _ := d.find(path); e != nil {
+		at := e.parts[len(e.parts)-1]
+		return apply(d.text, text.Put(at.From, at.To, to))
+	}
+	var out []text.Splice
+	for _, e := range d.exprs { // a table by headers and dotted keys has its name in each of them
+		if n := len(path) - 1 - (len(e.key) - len(e.parts)); n >= 0 && hasPrefix(e.key, path) {
+			out = append(out, text.Put(e.parts[n].From, e.parts[n].To, to))
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s has no lines of its own: %w", name(path), ErrUnsafe)
+	}
+	return apply(d.text, out...)
+}
+
 // dropLine takes away the lines of a key. A last line without an end takes that of the line above it.
 func (d *tomlDoc) dropLine(e tomlExpr) text.Splice {
 	from, to := text.LineStart(d.text, e.start), text.LineEnd(d.text, e.end)

@@ -76,6 +76,23 @@ func (d *yamlDoc) checkEnd() error {
 	return nil
 }
 
+func (d *yamlDoc) rename(path []string, to string) ([]byte, error) {
+	p, n, err := d.find(path)
+	if err != nil {
+		return nil, err
+	}
+	if n < len(path) {
+		return nil, fmt.Errorf("%s is not there: %w", name(path), ErrUnsafe)
+	}
+	at := d.offset(p.key())
+	for _, written := range [...]string{p.key().Value, quote(p.key().Value), "'" + p.key().Value + "'"} {
+		if bytes.HasPrefix(d.text[at:], []byte(written)) {
+			return apply(d.text, text.Put(at, at+len(written), to))
+		}
+	}
+	return nil, fmt.Errorf("line %d: the key %s is written in an odd way: %w", p.key().Line, name(path), ErrUnsafe)
+}
+
 func (d *yamlDoc) insert(path []string, v *value) ([]byte, error) {
 	p, n, err := d.find(path)
 	if err != nil {

@@ -160,7 +160,7 @@ func TestSetupAndRemove(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				entry, ok, err := settings.Get(f.Format, text, append(slices.Clone(program.Servers.Table), "h2a"))
+				entry, ok, err := settings.Get(f.Format, text, append(slices.Clone(program.Servers.Table), "tutti"))
 				owner, s := OwnerOf(program, entry)
 				if !ok || err != nil || owner != Ours || s.Command != d.q.Command || !slices.Equal(s.Args, d.q.Wanted(program).Args) {
 					t.Fatalf("%v %v %v %+v in\n%s", ok, err, owner, s, text)
@@ -209,7 +209,7 @@ func hadForeign(t *testing.T, d *driver.Driver, files map[string]string) bool {
 	t.Helper()
 	f, _ := d.Servers.File(driver.User)
 	for at := range fixtures[d.Name] {
-		if _, ok, err := settings.Get(f.Format, []byte(files[at]), append(slices.Clone(d.Servers.Table), "h2a")); err == nil && ok {
+		if _, ok, err := settings.Get(f.Format, []byte(files[at]), append(slices.Clone(d.Servers.Table), "tutti")); err == nil && ok {
 			return true
 		}
 	}
@@ -248,7 +248,7 @@ func TestForeignAndOriginal(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Hooks = false
-	foreign := `{"mcpServers": {"h2a": {"command": "/usr/bin/other", "args": ["x"]}}}`
+	foreign := `{"mcpServers": {"tutti": {"command": "/usr/bin/other", "args": ["x"]}}}`
 	d.write(".claude.json", foreign, 0o600)
 	before := d.files()
 	_, err := d.setup("claude")
@@ -275,7 +275,7 @@ func TestForeignAndOriginal(t *testing.T) {
 		`{"command": "npx", "args": ["-y", "@x/h2a", "mcp-serve", "--root=/srv/bus"], "env": {"A": "b"}}`,
 		`{"command": "/old/tutti", "args": ["mcp-serve", "--root", "/srv/bus"], "env": {"A": "b"}}`,
 	} {
-		d.write(".claude.json", `{"mcpServers": {"h2a": `+old+`}}`, 0o600)
+		d.write(".claude.json", `{"mcpServers": {"tutti": `+old+`}}`, 0o600)
 		p := d.ok("claude")
 		got := d.read(".claude.json")
 		var compact bytes.Buffer
@@ -292,7 +292,7 @@ func TestForeignAndOriginal(t *testing.T) {
 func TestToolsAreKept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.write(".claude.json", `{"mcpServers": {"h2a": {"command": "/old/tutti", "args": ["mcp-serve", "--tools", "all"]}}}`, 0o600)
+	d.write(".claude.json", `{"mcpServers": {"tutti": {"command": "/old/tutti", "args": ["mcp-serve", "--tools", "all"]}}}`, 0o600)
 	for range 2 {
 		d.ok("claude")
 	}
@@ -305,16 +305,16 @@ func TestToolsAreKept(t *testing.T) {
 func TestRetire(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	d.write(".claude.json", `{"mcpServers": {"tutti": {"type": "stdio", "command": "tutti", "args": ["mcp-serve", "--auto-open", "--host", "claude"], "env": {}}, "b": {"command": "b"}}}`, 0o600)
+	d.write(".claude.json", `{"mcpServers": {"mine": {"type": "stdio", "command": "tutti", "args": ["mcp-serve", "--auto-open", "--host", "claude"], "env": {}}, "b": {"command": "b"}}}`, 0o600)
 	d.ok("claude")
-	if got := d.read(".claude.json"); strings.Contains(got, `"tutti":`) || !strings.Contains(got, `"b"`) {
+	if got := d.read(".claude.json"); strings.Contains(got, `"mine":`) || !strings.Contains(got, `"b"`) {
 		t.Errorf("got %s", got)
 	}
 	for _, own := range []string{
 		`{"command": "tutti", "args": ["mcp-serve", "--name", "ana"]}`, `{"command": "tutti", "args": ["mcp-serve"], "alwaysLoad": true}`,
 		`{"command": "tutti", "args": ["mcp-serve"], "env": {"A": "b"}}`,
 	} {
-		d.write(".claude.json", `{"mcpServers": {"tutti": `+own+`}}`, 0o600)
+		d.write(".claude.json", `{"mcpServers": {"mine": `+own+`}}`, 0o600)
 		if p := d.ok("claude"); len(p.Remarks) != 1 || !strings.Contains(d.read(".claude.json"), own) {
 			t.Errorf("got %q %s", p.Remarks, d.read(".claude.json"))
 		}
@@ -336,7 +336,7 @@ func TestLinksRightsAndBackups(t *testing.T) {
 	if target, err := os.Readlink(link); err != nil || target != "../dotfiles/config.toml" {
 		t.Errorf("the link is %q, %v", target, err)
 	}
-	if !strings.Contains(d.read("dotfiles/config.toml"), "[mcp_servers.h2a]") {
+	if !strings.Contains(d.read("dotfiles/config.toml"), "[mcp_servers.tutti]") {
 		t.Error("what the link leads to was not changed")
 	}
 	for _, path := range []string{real, p.Changes[0].Backup} {
@@ -538,7 +538,7 @@ func TestOthersOfOpencode(t *testing.T) {
 		{`{}`, "", "opencode.json"},
 		{"", `{}`, "opencode.jsonc"},
 		{`{}`, `{"mcp": {}}`, "opencode.jsonc"},
-		{`{"mcp": {"h2a": {"type": "local", "command": ["tutti", "mcp-serve"]}}}`, `{"mcp": {}}`, "opencode.json"},
+		{`{"mcp": {"tutti": {"type": "local", "command": ["tutti", "mcp-serve"]}}}`, `{"mcp": {}}`, "opencode.json"},
 	} {
 		d := newDesk(t)
 		for name, text := range map[string]string{"opencode.json": c.json, "opencode.jsonc": c.jsonc} {
@@ -557,7 +557,7 @@ func TestOthersOfOpencode(t *testing.T) {
 func TestOthersHaveNoSecond(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	const old = `{"mcp": {"h2a": {"type": "local", "command": ["/old/tutti", "mcp-serve"]}, "b": {"type": "local", "command": ["b"]}}}`
+	const old = `{"mcp": {"tutti": {"type": "local", "command": ["/old/tutti", "mcp-serve"]}, "b": {"type": "local", "command": ["b"]}}}`
 	d.write(".config/opencode/opencode.json", old, 0o600)
 	d.write(".config/opencode/opencode.jsonc", old, 0o600)
 	d.ok("opencode")

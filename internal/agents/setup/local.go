@@ -39,7 +39,7 @@ func (q *Request) unhide(p *Plan, format driver.Format, c *Change) error {
 		if err := q.retire(p, format, c, table); err != nil {
 			return err
 		}
-		path := append(table, driver.ServerName)
+		path := named(table, driver.ServerName)
 		entry, there, err := settings.Get(format, c.After, path)
 		if err != nil {
 			return c.damaged(err)
@@ -97,7 +97,7 @@ func (q *Request) tellHidden(p *Plan) {
 		return
 	}
 	for _, table := range q.localTables(p.Driver) {
-		entry, there, err := settings.Get(f.Format, c.Before, append(table, driver.ServerName))
+		entry, there, err := settings.Get(f.Format, c.Before, named(table, driver.ServerName))
 		if err == nil && there {
 			_, s := OwnerOf(p.Driver, entry)
 			p.Remarks = append(p.Remarks, fmt.Sprintf("in this folder an entry of yours in %s hides the server %s of the project: %s", c.Path, driver.ServerName, commandLine(s)))
@@ -111,35 +111,30 @@ func (q *Request) removeLocal(p *Plan, f driver.File, c *Change) error {
 	if len(d.Servers.Local) == 0 || c.After == nil {
 		return nil
 	}
-	folders, _, err := settings.Get(f.Format, c.After, d.Servers.Local[:slices.Index(d.Servers.Local, "")])
-	if err != nil {
-		return c.damaged(err)
-	}
-	if !canonjson.IsObject(folders) {
-		return nil
-	}
 	here := q.localTables(d)
-	for dir, table := range canonjson.Members(folders) {
-		path := append(localTable(d, dir), driver.ServerName)
-		entry, there := table, true
-		for _, name := range path[slices.Index(d.Servers.Local, "")+1:] { // not by reading all the text for each folder
-			entry, there = canonjson.Get(entry, name)
+	for _, o := range folders(d, f.Format, c.After) {
+		dir := o.dir
+		for _, name := range serverNames {
+			path := named(localTable(d, dir), name)
+			entry, there := o.own, true
+			for _, step := range path[slices.Index(d.Servers.Local, "")+1:] { // not by reading all the text for each folder
+				if entry, there = canonjson.Get(entry, step); !there {
+					break
+				}
+			}
 			if !there {
-				break
+				continue
 			}
-		}
-		if !there {
-			continue
-		}
-		isHere := slices.ContainsFunc(here, func(t []string) bool { return slices.Equal(t, path[:len(path)-1]) })
-		switch owner, s := OwnerOf(d, entry); {
-		case owner == Ours:
-			err := c.edit("server "+driver.ServerName+" of "+dir+" alone removed", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
-			if err != nil {
-				return err
+			isHere := slices.ContainsFunc(here, func(t []string) bool { return slices.Equal(t, path[:len(path)-1]) })
+			switch owner, s := OwnerOf(d, entry); {
+			case owner == Ours:
+				err := c.edit("server "+name+" of "+dir+" alone removed", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
+				if err != nil {
+					return err
+				}
+			case isHere:
+				p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s of %s alone is not ours, and stays: %s", name, dir, commandLine(s)))
 			}
-		case isHere:
-			p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s of %s alone is not ours, and stays: %s", driver.ServerName, dir, commandLine(s)))
 		}
 	}
 	return nil
@@ -148,13 +143,15 @@ func (q *Request) removeLocal(p *Plan, f driver.File, c *Change) error {
 // local are the servers of our name that hold in the folder of the request alone.
 func (s *Status) local(q *Request, f driver.File, c *Change) {
 	for _, table := range q.localTables(s.Driver) {
-		entry, there, err := settings.Get(f.Format, c.Before, append(table, driver.ServerName))
-		if err != nil || !there {
-			continue
+		for _, name := range serverNames {
+			entry, there, err := settings.Get(f.Format, c.Before, named(table, name))
+			if err != nil || !there {
+				continue
+			}
+			r := s.registered(q, driver.Local, c.Path, name, entry)
+			r.Current = r.Current && !q.isBare(s.Driver, entry)
+			s.add(r)
 		}
-		r := s.registered(q, driver.Local, c.Path, entry)
-		r.Current = r.Current && !q.isBare(s.Driver, entry)
-		s.Servers = append(s.Servers, r)
 	}
 }
 

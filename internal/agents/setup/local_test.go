@@ -17,7 +17,7 @@ func (d *desk) writeLocal(dir, entry string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.write(".claude.json", `{"projects": {"/else": {"mcpServers": {"h2a": `+entry+`}}, `+string(name)+`: {"allowedTools": [], "mcpServers": {"h2a": `+entry+`, "b": {"command": "b"}}, "x": 1}}}`, 0o600)
+	d.write(".claude.json", `{"projects": {"/else": {"mcpServers": {"tutti": `+entry+`}}, `+string(name)+`: {"allowedTools": [], "mcpServers": {"tutti": `+entry+`, "b": {"command": "b"}}, "x": 1}}}`, 0o600)
 }
 
 func (d *desk) local(dir string) string {
@@ -30,7 +30,7 @@ func (d *desk) local(dir string) string {
 	if err := json.Unmarshal([]byte(d.read(".claude.json")), &v); err != nil {
 		d.t.Fatal(err)
 	}
-	return string(v.Projects[dir].McpServers["h2a"])
+	return string(v.Projects[dir].McpServers["tutti"])
 }
 
 // Claude keeps servers for one folder in the settings of the user, and there they hide ours.
@@ -144,8 +144,8 @@ func TestLocalRetire(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Hooks = false
-	d.write(".claude.json", `{"projects": {"`+d.q.Place.Dir+`": {"mcpServers": {"tutti": {"command": "tutti", "args": ["mcp-serve"]}}}}}`, 0o600)
-	if p := d.ok("claude"); strings.Contains(d.read(".claude.json"), `"tutti":`) || len(p.Remarks) != 0 {
+	d.write(".claude.json", `{"projects": {"`+d.q.Place.Dir+`": {"mcpServers": {"mine": {"command": "tutti", "args": ["mcp-serve"]}}}}}`, 0o600)
+	if p := d.ok("claude"); strings.Contains(d.read(".claude.json"), `"mine":`) || len(p.Remarks) != 0 {
 		t.Errorf("got %q\n%s", p.Remarks, d.read(".claude.json"))
 	}
 	d.q.Remove = true

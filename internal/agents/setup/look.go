@@ -29,6 +29,7 @@ type Status struct {
 type Registered struct {
 	Scope   driver.Scope
 	Path    string
+	Name    string // in the settings
 	Owner   Owner
 	Server  driver.Server
 	Current bool // setup would leave it as it is
@@ -133,21 +134,30 @@ func (s *Status) servers(q *Request, seen map[string]bool) {
 		if err == nil && c.Before == nil {
 			continue
 		}
-		var entry []byte
-		there := true
-		if err == nil {
-			entry, there, err = settings.Get(f.Format, c.Before, serverPath(s.Driver))
+		for _, name := range serverNames {
+			var entry []byte
+			there := false
+			if err == nil {
+				entry, there, err = settings.Get(f.Format, c.Before, named(s.Driver.Servers.Table, name))
+			}
+			if there && err == nil {
+				s.add(s.registered(q, q.Scope, path, name, entry))
+			}
 		}
-		switch {
-		case err != nil:
+		if err != nil {
 			s.Servers = append(s.Servers, Registered{Scope: q.Scope, Path: path, Err: &StateError{Path: path, Reason: err}})
 			continue
-		case there:
-			s.Servers = append(s.Servers, s.registered(q, q.Scope, path, entry))
 		}
 		if q.Scope == driver.User {
 			s.local(q, f, c)
 		}
+	}
+}
+
+// add lists an entry, except one of another program under the former name: it has nothing to do with ours.
+func (s *Status) add(r Registered) {
+	if r.Owner != Foreign || r.Name == driver.ServerName {
+		s.Servers = append(s.Servers, r)
 	}
 }
 
@@ -164,8 +174,8 @@ func text(raw []byte, name string) string {
 }
 
 // registered is an entry as it was found.
-func (s *Status) registered(q *Request, scope driver.Scope, path string, entry []byte) Registered {
-	r := Registered{Scope: scope, Path: path}
+func (s *Status) registered(q *Request, scope driver.Scope, path, name string, entry []byte) Registered {
+	r := Registered{Scope: scope, Path: path, Name: name}
 	r.Owner, r.Server = OwnerOf(s.Driver, entry)
 	names, _ := canonjson.Get(entry, "env_vars")
 	r.passed, _ = canonjson.Strings(names)
@@ -174,7 +184,7 @@ func (s *Status) registered(q *Request, scope driver.Scope, path string, entry [
 	r.Off = said && !on || off
 	want := q.Wanted(s.Driver)
 	keepFlags(&want, r.Server.Args)
-	r.Current = r.Owner == Ours && starts(r.Server, want)
+	r.Current = r.Owner == Ours && name == driver.ServerName && starts(r.Server, want)
 	return r
 }
 

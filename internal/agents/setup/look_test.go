@@ -225,9 +225,9 @@ func TestLook(t *testing.T) {
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, text string }{
-		"opencode": {".config/opencode/opencode.json", `{"mcp": {"h2a": {"type": "local", "command": ["/old/tutti", "mcp-serve"], "enabled": false}}}`},
-		"codex":    {".codex/config.toml", "[mcp_servers.h2a]\ncommand = '/old/tutti'\nargs = ['mcp-serve']\nenabled = false\n"},
-		"agy":      {".gemini/config/mcp_config.json", `{"mcpServers": {"h2a": {"command": "/old/tutti", "args": ["mcp-serve"], "disabled": true}}}`},
+		"opencode": {".config/opencode/opencode.json", `{"mcp": {"tutti": {"type": "local", "command": ["/old/tutti", "mcp-serve"], "enabled": false}}}`},
+		"codex":    {".codex/config.toml", "[mcp_servers.tutti]\ncommand = '/old/tutti'\nargs = ['mcp-serve']\nenabled = false\n"},
+		"agy":      {".gemini/config/mcp_config.json", `{"mcpServers": {"tutti": {"command": "/old/tutti", "args": ["mcp-serve"], "disabled": true}}}`},
 	} {
 		d := newDesk(t)
 		d.write(c.file, c.text, 0o600)
@@ -246,12 +246,12 @@ func TestSwitchedOff(t *testing.T) {
 		t.Error("switched on")
 	}
 	// That of the older program keeps what its user said, and gets what it lacks.
-	d.write(".gemini/settings.json", `{"mcpServers": {"h2a": {"command": "h2a", "args": ["mcp-serve"], "trust": false}}}`, 0o600)
+	d.write(".gemini/settings.json", `{"mcpServers": {"tutti": {"command": "h2a", "args": ["mcp-serve"], "trust": false}}}`, 0o600)
 	d.ok("gemini")
 	if got := d.read(".gemini/settings.json"); !strings.Contains(got, `"trust": false`) || !strings.Contains(got, "/opt/my tools/tutti") {
 		t.Errorf("got %s", got)
 	}
-	d.write(".gemini/settings.json", `{"mcpServers": {"h2a": {"command": "h2a", "args": ["mcp-serve"]}}}`, 0o600)
+	d.write(".gemini/settings.json", `{"mcpServers": {"tutti": {"command": "h2a", "args": ["mcp-serve"]}}}`, 0o600)
 	d.ok("gemini")
 	if got := d.read(".gemini/settings.json"); !strings.Contains(got, `"trust": true`) {
 		t.Errorf("got %s", got)
@@ -263,7 +263,7 @@ func TestLookAtSkill(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	claude, _ := driver.Get("claude")
-	const path = ".claude/skills/h2a/SKILL.md"
+	const path = ".claude/skills/tutti/SKILL.md"
 	look := func(scope driver.Scope) (state string) {
 		at := &Status{Driver: claude}
 		q := d.q
@@ -281,7 +281,7 @@ func TestLookAtSkill(t *testing.T) {
 	if got := look(driver.Project); got != "" {
 		t.Errorf("none in the project: %s", got)
 	}
-	parts := skill.Parts(driver.Markdown, nil)
+	parts := skill.Parts(skill.Name, driver.Markdown, nil)
 	for _, p := range parts {
 		d.write(".claude/skills/"+p.Name, p.Text, 0o600)
 	}

@@ -54,7 +54,7 @@ func (q *Request) Snippets(d *driver.Driver) (all []Snippet, err error) {
 func never([]byte) bool { return false }
 
 func serverPath(d *driver.Driver) []string {
-	return append(slices.Clone(d.Servers.Table), driver.ServerName)
+	return named(d.Servers.Table, driver.ServerName)
 }
 
 // ErrFormat reports a file whose name does not tell a format in which a program keeps servers.
@@ -116,7 +116,7 @@ func (q *Request) planOriginal(p *Plan, path string, s driver.Server) error {
 		return err
 	}
 	p.adopt(c)
-	at := append(slices.Clone(table), driver.ServerName)
+	at := named(table, driver.FormerServerName)
 	old, there, err := settings.Get(format, c.After, at)
 	if err != nil {
 		if !q.Force {
@@ -137,11 +137,11 @@ func (q *Request) planOriginal(p *Plan, path string, s driver.Server) error {
 		case string(wanted) == string(old):
 			return nil
 		case !q.Force:
-			return &StateError{Path: c.Path, Reason: fmt.Errorf("there is another server %s", driver.ServerName), Advice: "--force replaces it; what the file said is kept beside"}
+			return &StateError{Path: c.Path, Reason: fmt.Errorf("there is another server %s", driver.FormerServerName), Advice: "--force replaces it; what the file said is kept beside"}
 		}
 		put = settings.Replace
 	}
-	return c.edit("server "+driver.ServerName+" merged", func(text []byte) ([]byte, error) { return put(format, text, at, entry) })
+	return c.edit("server "+driver.FormerServerName+" merged", func(text []byte) ([]byte, error) { return put(format, text, at, entry) })
 }
 
 // shared is an entry in the form that most programs share.

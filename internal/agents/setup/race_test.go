@@ -201,11 +201,11 @@ func TestLinkedFileStays(t *testing.T) {
 func TestUnknownInEntryStays(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, text string }{
-		"claude":   {".claude.json", `{"future": {"v": 9}, "mcpServers": {"$schema": 3, "h2a": {"command": "/old/tutti", "args": ["mcp-serve"], "alwaysLoad": true, "new": {"x": [1, 2.50]}}, "c": {"transport": {"kind": "quic"}}}}`},
-		"gemini":   {".gemini/settings.json", `{"mcpServers": {"h2a": {"command": "/old/tutti", "args": ["mcp-serve"], "trust": false, "new": {"x": [1, 2.50]}}}, "hooks": {"Stop": {"by": "name"}, "AfterTool": [{"hooks": [{"type": "wasm", "module": 1}], "when": {"x": 1}}, "all"]}}`},
-		"opencode": {".config/opencode/opencode.json", `{"autoupdate": false, "mcp": {"h2a": {"type": "local", "command": ["/old/tutti", "mcp-serve"], "enabled": false, "new": {"x": [1, 2.50]}}}}`},
-		"codex":    {".codex/config.toml", "model = 'x' # m\n[mcp_servers.h2a]\ncommand = '/old/tutti'\nargs = ['mcp-serve']\nrequired = true\nstartup_timeout_sec = 2.50\n[mcp_servers.h2a.new]\nx = [1, 2.5] # n\n[future]\nwhen = 2026-01-02\n"},
-		"hermes":   {".hermes/config.yaml", "mcp_servers:\n  h2a:\n    command: /old/tutti\n    args: [mcp-serve]\n    new: {x: [1, 2.50]} # n\nfuture: !odd v\n"},
+		"claude":   {".claude.json", `{"future": {"v": 9}, "mcpServers": {"$schema": 3, "tutti": {"command": "/old/tutti", "args": ["mcp-serve"], "alwaysLoad": true, "new": {"x": [1, 2.50]}}, "c": {"transport": {"kind": "quic"}}}}`},
+		"gemini":   {".gemini/settings.json", `{"mcpServers": {"tutti": {"command": "/old/tutti", "args": ["mcp-serve"], "trust": false, "new": {"x": [1, 2.50]}}}, "hooks": {"Stop": {"by": "name"}, "AfterTool": [{"hooks": [{"type": "wasm", "module": 1}], "when": {"x": 1}}, "all"]}}`},
+		"opencode": {".config/opencode/opencode.json", `{"autoupdate": false, "mcp": {"tutti": {"type": "local", "command": ["/old/tutti", "mcp-serve"], "enabled": false, "new": {"x": [1, 2.50]}}}}`},
+		"codex":    {".codex/config.toml", "model = 'x' # m\n[mcp_servers.tutti]\ncommand = '/old/tutti'\nargs = ['mcp-serve']\nrequired = true\nstartup_timeout_sec = 2.50\n[mcp_servers.tutti.new]\nx = [1, 2.5] # n\n[future]\nwhen = 2026-01-02\n"},
+		"hermes":   {".hermes/config.yaml", "mcp_servers:\n  tutti:\n    command: /old/tutti\n    args: [mcp-serve]\n    new: {x: [1, 2.50]} # n\nfuture: !odd v\n"},
 	} {
 		d := newDesk(t)
 		d.write(c.file, c.text, 0o600)

@@ -105,6 +105,9 @@ func (q *Request) planServer(p *Plan) error {
 		return err
 	}
 	if q.Scope == driver.User {
+		if err := q.renameLocal(p, f.Format, c); err != nil {
+			return err
+		}
 		return q.unhide(p, f.Format, c)
 	}
 	q.tellHidden(p)
@@ -125,7 +128,7 @@ func (q *Request) serverFile(p *Plan, f driver.File) (*Change, error) {
 		}
 		all = append(all, c)
 	}
-	for _, path := range [][]string{serverPath(p.Driver), p.Driver.Servers.Table} {
+	for _, path := range [][]string{serverPath(p.Driver), named(p.Driver.Servers.Table, driver.FormerServerName), p.Driver.Servers.Table} {
 		for _, c := range all {
 			if c.Before == nil {
 				continue
@@ -147,7 +150,6 @@ func (q *Request) serverFile(p *Plan, f driver.File) (*Change, error) {
 
 // onlyOnce takes ours out of the other files that the program reads as well.
 func (q *Request) onlyOnce(p *Plan, f driver.File, has *Change) error {
-	path := serverPath(p.Driver)
 	for _, at := range f.All(q.Place) {
 		c, err := p.change(q, at)
 		if err != nil {
@@ -156,17 +158,20 @@ func (q *Request) onlyOnce(p *Plan, f driver.File, has *Change) error {
 		if c == has || c.After == nil {
 			continue
 		}
-		entry, there, err := settings.Get(f.Format, c.After, path)
-		if err != nil {
-			return c.damaged(err)
-		}
-		if owner, _ := OwnerOf(p.Driver, entry); !there || owner == Foreign {
-			continue
-		}
-		p.adopt(c)
-		err = c.edit("server "+driver.ServerName+", which stands in the other file, taken out", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
-		if err != nil {
-			return err
+		for _, name := range serverNames {
+			path := named(p.Driver.Servers.Table, name)
+			entry, there, err := settings.Get(f.Format, c.After, path)
+			if err != nil {
+				return c.damaged(err)
+			}
+			if owner, _ := OwnerOf(p.Driver, entry); !there || owner == Foreign {
+				continue
+			}
+			p.adopt(c)
+			err = c.edit("server "+name+", which stands in the other file, taken out", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -175,6 +180,9 @@ func (q *Request) onlyOnce(p *Plan, f driver.File, has *Change) error {
 // register puts the server into a file.
 func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 	d := p.Driver
+	if err := q.rename(p, format, c, d.Servers.Table); err != nil {
+		return err
+	}
 	path := serverPath(d)
 	entry, there, err := settings.Get(format, c.After, path)
 	if err != nil {
@@ -255,7 +263,10 @@ func (q *Request) retire(p *Plan, format driver.Format, c *Change, at []string) 
 	}
 	for name, entry := range canonjson.Members(table) {
 		owner, s := OwnerOf(p.Driver, entry)
-		if name == driver.ServerName || owner != Ours {
+		if name == driver.FormerServerName && owner == Original && !q.Remove {
+			p.Remarks = append(p.Remarks, fmt.Sprintf("%s also has the server %q of the older program: its agents are there twice; remove one of the two", c.Path, name))
+		}
+		if name == driver.ServerName || owner != Ours || q.Remove && name == driver.FormerServerName {
 			continue
 		}
 		if q.Remove {
@@ -289,7 +300,6 @@ func (q *Request) isPlain(d *driver.Driver, entry []byte, s driver.Server) bool 
 
 // removeServer takes our server out of every file that the program reads it from.
 func (q *Request) removeServer(p *Plan, f driver.File) error {
-	path := serverPath(p.Driver)
 	for _, at := range f.All(q.Place) {
 		c, err := p.change(q, at)
 		if err != nil {
@@ -304,26 +314,32 @@ func (q *Request) removeServer(p *Plan, f driver.File) error {
 				return err
 			}
 		}
-		entry, ok, err := settings.Get(f.Format, c.After, path)
-		if err != nil {
-			return c.damaged(err)
-		}
 		if err := q.retire(p, f.Format, c, p.Driver.Servers.Table); err != nil {
 			return err
 		}
-		if !ok {
-			continue
-		}
-		if owner, s := OwnerOf(p.Driver, entry); owner != Ours {
-			p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s in %s is not ours, and stays: %s", driver.ServerName, at, commandLine(s)))
-			continue
-		}
-		err = q.emptied(c, f.Format, p.Driver.Servers.Table, func() error {
-			return c.edit("server "+driver.ServerName+" removed", func(text []byte) ([]byte, error) { return settings.Remove(f.Format, text, path) })
-		})
-		if err != nil {
-			return err
+		for _, name := range serverNames {
+			if err := q.removeNamed(p, f.Format, c, name); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func (q *Request) removeNamed(p *Plan, format driver.Format, c *Change, name string) error {
+	path := named(p.Driver.Servers.Table, name)
+	entry, ok, err := settings.Get(format, c.After, path)
+	if err != nil {
+		return c.damaged(err)
+	}
+	if !ok {
+		return nil
+	}
+	if owner, s := OwnerOf(p.Driver, entry); owner != Ours {
+		p.Remarks = append(p.Remarks, fmt.Sprintf("the server %s in %s is not ours, and stays: %s", name, c.Path, commandLine(s)))
+		return nil
+	}
+	return q.emptied(c, format, p.Driver.Servers.Table, func() error {
+		return c.edit("server "+name+" removed", func(text []byte) ([]byte, error) { return settings.Remove(format, text, path) })
+	})
 }

@@ -1,9 +1,9 @@
-// Package skill teaches agent programs to use the bus: it has the text of the skill h2a, in the forms that the programs read,
+// Package skill teaches agent programs to use the bus: it has the text of the skill tutti, in the forms that the programs read,
 // and puts it where they look.
 //
 // # The text
 //
-// There is one text, made of the pieces in the folder text. What a user may type after /h2a is a row of [Routes] and a piece of
+// There is one text, made of the pieces in the folder text. What a user may type after /tutti is a row of [Routes] and a piece of
 // its own; a subject that brings new verbs adds a row, and nothing else changes. A model reads the skill each time it is used,
 // so it is short; the long part on modelling is in a file beside it, where the form of skills has room for that. No piece may
 // name a command or a tool that does not exist: tests of the packages that have those hold it to that.

@@ -30,7 +30,7 @@ func TestNoRoom(t *testing.T) {
 	}
 	t.Parallel()
 	q := request(t, "claude")
-	path := q.write(t, ".claude/skills/h2a/SKILL.md", "mine")
+	path := q.write(t, ".claude/skills/tutti/SKILL.md", "mine")
 	cmd := exec.Command(os.Args[0], "-test.run=^TestNoRoom$")
 	cmd.Env = append(os.Environ(), childVariable+"="+q.Place.Home)
 	out, err := cmd.CombinedOutput()
@@ -86,7 +86,7 @@ func TestReadOnlySystem(t *testing.T) {
 	if r.Err() == nil || r.Complete() || !strings.Contains(r.Err().Error(), "/proc/self/skills") {
 		t.Errorf("%q: %v", q.lines(r), r.Err())
 	}
-	if got := r.Files[len(r.Files)-1]; got.State != Written || got.Path != filepath.Join(q.Place.Home, ".agents/skills/h2a/SKILL.md") {
+	if got := r.Files[len(r.Files)-1]; got.State != Written || got.Path != filepath.Join(q.Place.Home, ".agents/skills/tutti/SKILL.md") {
 		t.Errorf("the other program: %+v", got)
 	}
 }

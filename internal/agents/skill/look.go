@@ -12,9 +12,11 @@ func Look(q *Request) (all []Result) {
 		if (f.old || f.spare) && !f.has(q) {
 			continue
 		}
-		parts := q.look(&f, Parts(f.form, f.titles), q.wanted)
+		parts := q.look(&f, Parts(q.Name(), f.form, f.titles), q.wanted)
 		r := parts[len(parts)-1].Result
 		switch {
+		case r.State == Written && q.hasFormer(&f):
+			r.State = Updated // it is there under its former name
 		case f.old && r.State != Left && r.State != Failed:
 			r.State = Updated // Install removes it
 		case r.State == Left && f.scope == driver.User && r.Why != notOurs && Ours(through(r.Path)):

@@ -11,20 +11,20 @@ import (
 // What is there is told apart: as Install leaves it, of another release, edited, and nothing. Looking changes nothing.
 func TestLook(t *testing.T) {
 	t.Parallel()
-	now := Parts(driver.Markdown, nil)
-	earlier := sealed("of an earlier release\n", "<!-- ", " -->")
+	now := Parts(Name, driver.Markdown, nil)
+	earlier := sealed(Name, "of an earlier release\n", "<!-- ", " -->")
 	link := func(t *testing.T, q *Request, text string) {
 		t.Helper()
-		to := filepath.Dir(q.write(t, "shared/h2a/SKILL.md", text))
-		q.write(t, "shared/h2a/references/model.md", now[0].Text)
+		to := filepath.Dir(q.write(t, "shared/tutti/SKILL.md", text))
+		q.write(t, "shared/tutti/references/model.md", now[0].Text)
 		if err := os.MkdirAll(filepath.Join(q.Place.Home, ".claude/skills"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Symlink(to, filepath.Join(q.Place.Home, ".claude/skills/h2a")); err != nil {
+		if err := os.Symlink(to, filepath.Join(q.Place.Home, ".claude/skills/tutti")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	const skill, beside = ".claude/skills/h2a/SKILL.md", ".claude/skills/h2a/references/model.md"
+	const skill, beside = ".claude/skills/tutti/SKILL.md", ".claude/skills/tutti/references/model.md"
 	for _, c := range []struct {
 		name string
 		make func(t *testing.T, q *Request)
@@ -69,12 +69,12 @@ func TestLook(t *testing.T) {
 		})
 	}
 	q := request(t, "codex", "gemini")
-	if got := Look(q); len(got) != 1 || got[0].Path != filepath.Join(q.Place.Home, ".agents/skills/h2a/SKILL.md") {
+	if got := Look(q); len(got) != 1 || got[0].Path != filepath.Join(q.Place.Home, ".agents/skills/tutti/SKILL.md") {
 		t.Errorf("of two programs: %+v", got)
 	}
-	old := q.write(t, ".codex/skills/h2a/SKILL.md", earlier)
+	old := q.write(t, ".codex/skills/tutti/SKILL.md", earlier)
 	Install(q)
-	q.write(t, ".codex/skills/h2a/SKILL.md", earlier)
+	q.write(t, ".codex/skills/tutti/SKILL.md", earlier)
 	if got := Look(q); len(got) != 2 || got[0].State != Same || got[1].Path != old || got[1].State != Updated {
 		t.Errorf("with a folder of old: %+v", got)
 	}

@@ -13,7 +13,7 @@ type Request struct {
 	Drivers []*driver.Driver
 	Scope   driver.Scope
 	Place   driver.Site
-	// Sessions: it is about the skills of the sessions, not the skill h2a. Those are in .agents/skills in any case, where
+	// Sessions: it is about the skills of the sessions, not the skill tutti. Those are in .agents/skills in any case, where
 	// people and instructions call their scripts.
 	Sessions bool
 	// Has tells whether there is a verb, or a family of verbs; a skill about one that is not there is left out. Nil: all are.
@@ -21,6 +21,14 @@ type Request struct {
 	Force  bool      // replace what was edited, too; it is kept beside
 	Strict bool      // where the older programs put it as well, and there as they did: a file that is there is left alone
 	Now    time.Time // for the names of what is kept
+}
+
+// Name is what the skill is called: the older program has another name for it.
+func (q *Request) Name() string {
+	if q.Strict {
+		return FormerName
+	}
+	return Name
 }
 
 // A State is what became of a file.

@@ -100,7 +100,7 @@ fi
 
 // script hands everything to the verb. Agents are often started without the folder in which users have their programs.
 func (s *Session) script() string {
-	return sealed("#!/bin/sh\n"+s.Former+"PATH=\"$PATH:$HOME/.local/bin\" exec tutti "+s.Verb+" \"$@\"\n", "# ", "")
+	return sealed("", "#!/bin/sh\n"+s.Former+"PATH=\"$PATH:$HOME/.local/bin\" exec tutti "+s.Verb+" \"$@\"\n", "# ", "")
 }
 
 func (s *Session) markdown() string {
@@ -114,5 +114,5 @@ func (s *Session) markdown() string {
 	head := "---\nname: " + s.Folder() + "\ndescription: " + s.Description + "\nversion: " + SessionVersion + "\nlicense: MIT\n" +
 		"platforms: [linux, macos]\nenvironments: [terminal, tmux]\nmetadata:\n  hermes:\n    tags: [tmux, agents, sessions, " + s.Name + "]\n" +
 		"    related_skills: " + names(s.Related) + "\n    prereq_skills: " + names(s.Before) + "\n---\n\n"
-	return sealed(head+strings.ReplaceAll(piece("session/"+s.Name), "%SCRIPT%", "scripts/"+s.Script), "<!-- ", " -->")
+	return sealed("", head+strings.ReplaceAll(piece("session/"+s.Name), "%SCRIPT%", "scripts/"+s.Script), "<!-- ", " -->")
 }

@@ -93,7 +93,7 @@ func TestSessionsInstalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	Remove(q)
-	for name, want := range map[string]bool{".claude/skills/tmux-agent-orchestrate-stop": false, ".agents/skills/tmux-agent-orchestrate-create": false, ".claude/skills/h2a/SKILL.md": true} {
+	for name, want := range map[string]bool{".claude/skills/tmux-agent-orchestrate-stop": false, ".agents/skills/tmux-agent-orchestrate-create": false, ".claude/skills/tutti/SKILL.md": true} {
 		if _, err := os.Stat(filepath.Join(q.Place.Dir, name)); (err == nil) != want {
 			t.Errorf("after the removal %s: %v", name, err)
 		}

@@ -91,19 +91,19 @@ func files(t *testing.T, root string) (all []string) {
 // commands to be run while it is loaded.
 func TestText(t *testing.T) {
 	t.Parallel()
-	main := Parts(driver.Markdown, nil)[1].Text
+	main := Parts(Name, driver.Markdown, nil)[1].Text
 	if len(main) > 9<<10 {
 		t.Errorf("SKILL.md has %d bytes: a model reads them each time", len(main))
 	}
-	head := frontMatter(main)
-	if head["name"] != Name || head["version"] != Version || head["description"] != description {
+	head, about := frontMatter(main), strings.ReplaceAll(description, "%NAME%", Name)
+	if head["name"] != Name || head["version"] != Version || head["description"] != about {
 		t.Errorf("front matter: %q", head)
 	}
 	if len(description) > 1024 || strings.Contains(description, ": ") || strings.Contains(description, " #") || strings.ContainsAny(description, "'\\\n\"") {
 		t.Errorf("%q is longer than programs take, or means something in YAML or TOML", description)
 	}
 	for _, form := range []driver.Form{driver.Markdown, driver.Command} {
-		for _, p := range Parts(form, []string{"A", "B"}) {
+		for _, p := range Parts(Name, form, []string{"A", "B"}) {
 			for _, sign := range []string{"$", "@", "!`", "!{", "{{", "%", "\t", "\r", " \n"} {
 				if at := strings.Index(p.Text, sign); at >= 0 {
 					t.Errorf("%s has %q: …%s", p.Name, sign, p.Text[max(0, at-30):at+len(sign)])
@@ -114,9 +114,9 @@ func TestText(t *testing.T) {
 			}
 		}
 	}
-	command := Parts(driver.Command, []string{"Gemini CLI", "Antigravity"})[0].Text
-	if strings.Count(command, "'''") != 2 || !strings.HasPrefix(command, `description = "`+description+"\"\nprompt = '''\n") ||
-		!strings.Contains(command, "/h2a of Gemini CLI and Antigravity;") || !strings.Contains(command, "## Profiles") || strings.Contains(command, modelFile) {
+	command := Parts(Name, driver.Command, []string{"Gemini CLI", "Antigravity"})[0].Text
+	if strings.Count(command, "'''") != 2 || !strings.HasPrefix(command, `description = "`+about+"\"\nprompt = '''\n") ||
+		!strings.Contains(command, "/tutti of Gemini CLI and Antigravity;") || !strings.Contains(command, "## Profiles") || strings.Contains(command, modelFile) {
 		t.Errorf("the command:\n%s", command)
 	}
 	if !strings.Contains(main, modelBeside) {
@@ -127,7 +127,7 @@ func TestText(t *testing.T) {
 // Each route has a row, a heading and a piece, and no piece is left over.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
-	main := Parts(driver.Markdown, nil)[1].Text
+	main := Parts(Name, driver.Markdown, nil)[1].Text
 	var want []string
 	for _, r := range Routes {
 		want = append(want, "route-"+r.Name+".md")
@@ -155,10 +155,10 @@ func TestRoutes(t *testing.T) {
 // What users know by heart stands there as it is.
 func TestKnownLines(t *testing.T) {
 	t.Parallel()
-	main := Parts(driver.Markdown, nil)[1].Text
+	main := Parts(Name, driver.Markdown, nil)[1].Text
 	for _, line := range []string{
-		"`Connected. Try /h2a discover to see who else is around, or /h2a send <peer> \"hi\" to message someone.`",
-		"`To message one of these: /h2a send <instance> \"<text>\".`",
+		"`Connected. Try /tutti discover to see who else is around, or /tutti send <peer> \"hi\" to message someone.`",
+		"`To message one of these: /tutti send <instance> \"<text>\".`",
 		"`Delivered to <peer> (live)`",
 		"`<peer> is dormant — envelope deposited for its wake`",
 		"Not live is not idle",
@@ -169,7 +169,7 @@ func TestKnownLines(t *testing.T) {
 			t.Errorf("missing: %s", line)
 		}
 	}
-	model := Parts(driver.Markdown, nil)[0].Text
+	model := Parts(Name, driver.Markdown, nil)[0].Text
 	for _, word := range []string{
 		"PRINCIPAL", "EXECUTIF", "CONDUCTOR", "AGENTS", "CONTROL", "MANDATAIRE",
 		"SCOPE", "CONTRACT", "POLICY", "ENGAGEMENT", "MANDATE", "SLOT", "BINDING", "NEGOTIATION", "AUTHORITY",
@@ -184,10 +184,10 @@ func TestKnownLines(t *testing.T) {
 
 func TestOurs(t *testing.T) {
 	t.Parallel()
-	good := sealed("any text\n", "<!-- ", " -->")
+	good := sealed(Name, "any text\n", "<!-- ", " -->")
 	for text, want := range map[string]bool{
 		good:                                    true,
-		sealed("", "# ", ""):                    true,
+		sealed(Name, "", "# ", ""):              true,
 		"":                                      false,
 		"any text\n":                            false,
 		"Any" + good[3:]:                        false,

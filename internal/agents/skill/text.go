@@ -10,7 +10,10 @@ import (
 )
 
 // Name is what users type after a slash, and what the skill is called in every folder.
-const Name = "h2a"
+const Name = "tutti"
+
+// FormerName is the name that it had before. Under the name of the older program it still has it.
+const FormerName = "h2a"
 
 // Version is the release of the older programs whose routes the skill has.
 const Version = "0.66.0"
@@ -18,9 +21,9 @@ const Version = "0.66.0"
 // description tells a model when the skill is for it. It is unquoted in YAML: no colon before a blank, no number sign.
 const description = "Work with the other coding agents of your user (Claude Code, Codex, Gemini CLI and others) on one message bus - " +
 	"see who is there, write to them, receive and answer mail, follow a conversation, model how several parties work together. " +
-	"Use it when the user types /h2a, when one agent is to tell, ask, hand over to or wait for another, and when mail of an agent is announced."
+	"Use it when the user types /%NAME%, when one agent is to tell, ask, hand over to or wait for another, and when mail of an agent is announced."
 
-// A Route is what may stand behind /h2a. Its steps are in text/route-NAME.md.
+// A Route is what may stand behind the name. Its steps are in text/route-NAME.md.
 type Route struct {
 	Name string
 	Args string // as a user types them
@@ -74,7 +77,7 @@ const (
 func body(model string) string {
 	var b strings.Builder
 	b.WriteString(piece("head"))
-	b.WriteString("\n| /" + Name + " | For |\n| --- | --- |\n")
+	b.WriteString("\n| /%NAME% | For |\n| --- | --- |\n")
 	for _, r := range &Routes {
 		b.WriteString("| `" + r.typed() + "` | " + r.Does + " |\n")
 	}
@@ -88,18 +91,18 @@ func body(model string) string {
 func (r *Route) typed() string { return strings.TrimSpace(r.Name + " " + r.Args) }
 
 // markdown is the skill as the file SKILL.md.
-func markdown() string {
-	return sealed("---\nname: "+Name+"\nversion: "+Version+"\ndescription: "+description+"\n---\n\n"+body(modelBeside), "<!-- ", " -->")
+func markdown(name string) string {
+	return sealed(name, "---\nname: %NAME%\nversion: "+Version+"\ndescription: "+description+"\n---\n\n"+body(modelBeside), "<!-- ", " -->")
 }
 
 // model is the part on modelling as a file of its own.
-func model() string { return sealed(piece("model"), "<!-- ", " -->") }
+func model(name string) string { return sealed(name, piece("model"), "<!-- ", " -->") }
 
 // command is the skill as a command of the programs with those titles, in one file of TOML. What the user typed behind the
 // command stands at the end: the programs add it there by themselves.
-func command(titles []string) string {
-	return sealed(`description = "`+strings.ReplaceAll(description, `"`, `\"`)+"\"\nprompt = '''\n"+
-		"This is the command /"+Name+" of "+strings.Join(titles, " and ")+"; what your user typed stands at the end.\n\n"+
+func command(name string, titles []string) string {
+	return sealed(name, `description = "`+strings.ReplaceAll(description, `"`, `\"`)+"\"\nprompt = '''\n"+
+		"This is the command /%NAME% of "+strings.Join(titles, " and ")+"; what your user typed stands at the end.\n\n"+
 		body(modelBelow)+"\n"+piece("model")+"'''\n", "# ", "")
 }
 
@@ -109,8 +112,9 @@ const (
 	sumLen    = 16 // hexadecimal digits: to notice edits, not attacks
 )
 
-// sealed adds the mark as the last line, between what begins and ends a comment.
-func sealed(text, open, end string) string {
+// sealed puts the name of the skill into a text, and adds the mark as the last line, between what begins and ends a comment.
+func sealed(name, text, open, end string) string {
+	text = strings.ReplaceAll(text, "%NAME%", name)
 	return text + open + markWords + sum(text) + end + "\n"
 }
 
@@ -144,9 +148,9 @@ type Part struct {
 
 // Parts are the files of the skill in a form. The titles are those of the programs that read them; only a command names them.
 // What others refer to comes first.
-func Parts(form driver.Form, titles []string) []Part {
+func Parts(name string, form driver.Form, titles []string) []Part {
 	if form == driver.Command {
-		return []Part{{Name: Name + ".toml", Text: command(titles)}}
+		return []Part{{Name: name + ".toml", Text: command(name, titles)}}
 	}
-	return []Part{{Name: Name + "/" + modelFile, Text: model()}, {Name: Name + "/SKILL.md", Text: markdown()}}
+	return []Part{{Name: name + "/" + modelFile, Text: model(name)}, {Name: name + "/SKILL.md", Text: markdown(name)}}
 }

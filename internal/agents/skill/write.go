@@ -38,7 +38,10 @@ func Install(q *Request) *Report {
 				continue
 			}
 			if f.old {
-				r.Files = append(r.Files, q.remove(&f, Parts(f.form, f.titles))...)
+				r.Files = append(r.Files, q.remove(&f, Parts(q.Name(), f.form, f.titles))...)
+			}
+			r.Files = append(r.Files, q.removeFormer(&f)...)
+			if f.old {
 				continue
 			}
 		}
@@ -56,8 +59,27 @@ func Remove(q *Request) *Report {
 		for _, parts := range q.skills(&f) {
 			r.Files = append(r.Files, q.remove(&f, parts)...)
 		}
+		r.Files = append(r.Files, q.removeFormer(&f)...)
 	}
 	return r
+}
+
+// removeFormer takes the skill of the former name out of a folder, where it is as we wrote it: one of the older program, or of the user,
+// stays.
+func (q *Request) removeFormer(f *folder) []Result {
+	if !q.hasFormer(f) {
+		return nil
+	}
+	return q.remove(f, Parts(FormerName, f.form, f.titles))
+}
+
+// hasFormer tells whether a folder has the skill under its former name as we wrote it.
+func (q *Request) hasFormer(f *folder) bool {
+	if q.Sessions || q.Name() == FormerName {
+		return false
+	}
+	all := q.look(f, Parts(FormerName, f.form, f.titles), q.wanted)
+	return !slices.ContainsFunc(all, func(l look) bool { return l.has == nil || !Ours(l.has) })
 }
 
 // skills are the requested ones of a folder, each with its parts.
@@ -65,7 +87,7 @@ func (q *Request) skills(f *folder) [][]Part {
 	if q.Sessions {
 		return Sessions(q.Has)
 	}
-	return [][]Part{Parts(f.form, f.titles)}
+	return [][]Part{Parts(q.Name(), f.form, f.titles)}
 }
 
 // has reports whether the folder has an entry of the skill's name.
@@ -75,7 +97,7 @@ func (f *folder) has(q *Request) bool {
 		return false
 	}
 	defer d.Close()
-	parts := Parts(f.form, nil)
+	parts := Parts(q.Name(), f.form, nil)
 	name, _, _ := strings.Cut(parts[len(parts)-1].Name, "/")
 	_, err = d.Stat(name)
 	return err == nil

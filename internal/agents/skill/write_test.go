@@ -28,17 +28,17 @@ func TestInstallWhereProgramsLook(t *testing.T) {
 		strict bool
 		want   []string // the files that a model reads
 	}{
-		{"claude", driver.User, false, []string{".claude/skills/h2a/SKILL.md"}},
-		{"claude", driver.Project, false, []string{".claude/skills/h2a/SKILL.md"}},
-		{"codex", driver.User, false, []string{".agents/skills/h2a/SKILL.md"}},
+		{"claude", driver.User, false, []string{".claude/skills/tutti/SKILL.md"}},
+		{"claude", driver.Project, false, []string{".claude/skills/tutti/SKILL.md"}},
+		{"codex", driver.User, false, []string{".agents/skills/tutti/SKILL.md"}},
 		{"codex", driver.User, true, []string{".codex/skills/h2a/SKILL.md"}},
 		{"codex", driver.Project, true, []string{".codex/skills/h2a/SKILL.md"}},
-		{"gemini", driver.User, false, []string{".agents/skills/h2a/SKILL.md"}},
-		{"gemini", driver.Project, false, []string{".agents/skills/h2a/SKILL.md"}},
+		{"gemini", driver.User, false, []string{".agents/skills/tutti/SKILL.md"}},
+		{"gemini", driver.Project, false, []string{".agents/skills/tutti/SKILL.md"}},
 		{"gemini", driver.User, true, []string{".gemini/commands/h2a.toml"}},
-		{"agy", driver.User, false, []string{".gemini/commands/h2a.toml"}},
-		{"agy", driver.Project, false, []string{".gemini/commands/h2a.toml"}},
-		{"opencode", driver.User, false, []string{".config/opencode/skills/h2a/SKILL.md"}},
+		{"agy", driver.User, false, []string{".gemini/commands/tutti.toml"}},
+		{"agy", driver.Project, false, []string{".gemini/commands/tutti.toml"}},
+		{"opencode", driver.User, false, []string{".config/opencode/skills/tutti/SKILL.md"}},
 		{"hermes", driver.User, true, []string{".hermes/skills/h2a/SKILL.md"}},
 	} {
 		t.Run(c.name+" "+c.scope.String(), func(t *testing.T) {
@@ -84,12 +84,12 @@ func TestShared(t *testing.T) {
 			t.Errorf("%s afterwards: %q", name, q.lines(r))
 		}
 	}
-	if got := strings.Count(textOf(t, filepath.Join(q.Place.Home, ".gemini/commands/h2a.toml")), "/h2a of Gemini CLI and Antigravity;"); got != 1 {
+	if got := strings.Count(textOf(t, filepath.Join(q.Place.Home, ".gemini/commands/tutti.toml")), "/tutti of Gemini CLI and Antigravity;"); got != 1 {
 		t.Errorf("the command names its programs %d times", got)
 	}
 	d, _ := driver.Get("gemini") // which makes a command of the skill, and renames both where there are two
 	q.Drivers = []*driver.Driver{d}
-	q.expect(t, Install(q), "same .agents/skills/h2a/"+modelFile, "same .agents/skills/h2a/SKILL.md", "removed .gemini/commands/h2a.toml")
+	q.expect(t, Install(q), "same .agents/skills/tutti/"+modelFile, "same .agents/skills/tutti/SKILL.md", "removed .gemini/commands/tutti.toml")
 	q = request(t, "gemini")
 	q.Strict = true
 	Install(q)
@@ -102,9 +102,8 @@ func TestShared(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	t.Parallel()
-	const dir = ".claude/skills/h2a/"
-	now := Parts(driver.Markdown, nil)
-	earlier := sealed("---\nname: h2a\n---\nof an earlier release\n", "<!-- ", " -->")
+	now, older := Parts(Name, driver.Markdown, nil), Parts(FormerName, driver.Markdown, nil)
+	earlier := sealed(Name, "---\nname: tutti\n---\nof an earlier release\n", "<!-- ", " -->")
 	for _, c := range []struct {
 		name          string
 		skill, model  string // what is there; "" nothing
@@ -117,19 +116,20 @@ func TestStates(t *testing.T) {
 		{name: "same, forced", skill: now[1].Text, model: now[0].Text, force: true, want: []string{"same model", "same skill"}},
 		{name: "earlier", skill: earlier, want: []string{"written model", "updated skill"}},
 		{name: "edited", skill: now[1].Text + "mine", model: now[0].Text, want: []string{"left skill: " + notOurs}},
-		{name: "foreign", skill: "---\nname: h2a\n---\n", want: []string{"left skill: " + notOurs}},
+		{name: "foreign", skill: "---\nname: tutti\n---\n", want: []string{"left skill: " + notOurs}},
 		{name: "empty", skill: "\n", want: []string{"left skill: " + notOurs}},
 		{name: "edited, forced", skill: "mine", force: true, want: []string{"written model", "replaced skill"}, kept: "mine"},
 		{name: "model edited", skill: earlier, model: "mine", want: []string{"left model: " + notOurs, "updated skill"}},
 		{name: "as older programs, new", strict: true, want: []string{"written model", "written skill"}},
-		{name: "as older programs, same", strict: true, skill: now[1].Text, model: now[0].Text, want: []string{"left skill: is there already"}},
+		{name: "as older programs, same", strict: true, skill: older[1].Text, model: older[0].Text, want: []string{"left skill: is there already"}},
 		{name: "as older programs, earlier", strict: true, skill: earlier, want: []string{"left skill: is there already"}},
-		{name: "as older programs, forced", strict: true, force: true, skill: now[1].Text, model: "mine", want: []string{"replaced model", "updated skill"}, kept: "mine"},
+		{name: "as older programs, forced", strict: true, force: true, skill: older[1].Text, model: "mine", want: []string{"replaced model", "updated skill"}, kept: "mine"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			q := request(t, "claude")
 			q.Force, q.Strict = c.force, c.strict
+			dir := ".claude/skills/" + q.Name() + "/"
 			if c.skill != "" {
 				q.write(t, dir+"SKILL.md", c.skill)
 			}
@@ -152,7 +152,7 @@ func TestStates(t *testing.T) {
 				if f.State == Left && textOf(t, f.Path) != before[rel] {
 					t.Errorf("%s was left alone, and is another one", rel)
 				}
-				if f.State != Left && !slices.ContainsFunc(now, func(p Part) bool { return p.Text == textOf(t, f.Path) }) {
+				if f.State != Left && !slices.ContainsFunc(Parts(q.Name(), driver.Markdown, nil), func(p Part) bool { return p.Text == textOf(t, f.Path) }) {
 					t.Errorf("%s is not what we write", rel)
 				}
 				if f.Backup != "" {
@@ -178,10 +178,10 @@ func TestKeepTwice(t *testing.T) {
 	q := request(t, "claude")
 	q.Force = true
 	for _, text := range []string{"one", "two"} {
-		q.write(t, ".claude/skills/h2a/SKILL.md", text)
+		q.write(t, ".claude/skills/tutti/SKILL.md", text)
 		Install(q)
 	}
-	at := filepath.Join(q.Place.Home, ".claude/skills/h2a/SKILL.md.tutti-20261121-120000")
+	at := filepath.Join(q.Place.Home, ".claude/skills/tutti/SKILL.md.tutti-20261121-120000")
 	if one, two := textOf(t, at), textOf(t, at+"-2"); one != "one" || two != "two" {
 		t.Errorf("kept %q and %q", one, two)
 	}
@@ -191,7 +191,7 @@ func TestKeepTwice(t *testing.T) {
 func TestRights(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
-	path := q.write(t, ".claude/skills/h2a/SKILL.md", sealed("x\n", "<!-- ", " -->"))
+	path := q.write(t, ".claude/skills/tutti/SKILL.md", sealed(Name, "x\n", "<!-- ", " -->"))
 	if r := Install(q); !r.Complete() {
 		t.Fatal(q.lines(r))
 	}
@@ -204,14 +204,14 @@ func TestRights(t *testing.T) {
 func TestOldFolders(t *testing.T) {
 	t.Parallel()
 	q := request(t, "codex", "gemini")
-	q.write(t, ".codex/skills/h2a/SKILL.md", sealed("x\n", "<!-- ", " -->"))
+	q.write(t, ".codex/skills/tutti/SKILL.md", sealed(Name, "x\n", "<!-- ", " -->"))
 	q.write(t, ".gemini/commands/h2a-send.toml", "description = \"d\"\nprompt = '''\nThe command /h2a-send of x.\n'''\n")
 	r := Install(q)
 	q.expect(t, r,
-		"written .agents/skills/h2a/"+modelFile, "written .agents/skills/h2a/SKILL.md",
-		"removed .codex/skills/h2a/SKILL.md")
-	edited := q.write(t, ".gemini/commands/h2a.toml", "prompt = 'mine'\n")
-	if r := Install(q); r.Complete() || !slices.Contains(q.lines(r), "left .gemini/commands/h2a.toml: "+notOurs) {
+		"written .agents/skills/tutti/"+modelFile, "written .agents/skills/tutti/SKILL.md",
+		"removed .codex/skills/tutti/SKILL.md")
+	edited := q.write(t, ".gemini/commands/tutti.toml", "prompt = 'mine'\n")
+	if r := Install(q); r.Complete() || !slices.Contains(q.lines(r), "left .gemini/commands/tutti.toml: "+notOurs) {
 		t.Errorf("%s: %q", edited, q.lines(r))
 	}
 }
@@ -222,7 +222,7 @@ func TestOldFolderWithOldSkill(t *testing.T) {
 	q := request(t, "codex")
 	q.write(t, ".codex/skills/h2a-send/SKILL.md", "---\nname: h2a-send\n---\n")
 	q.expect(t, Install(q),
-		"written .agents/skills/h2a/"+modelFile, "written .agents/skills/h2a/SKILL.md")
+		"written .agents/skills/tutti/"+modelFile, "written .agents/skills/tutti/SKILL.md")
 }
 
 // A folder that is of old for one program and not for another is one of today.
@@ -237,7 +237,7 @@ func TestOldForOne(t *testing.T) {
 		{Skills: driver.Skills{Folders: []driver.Folder{{Path: at("both")}}}},
 	}
 	q.expect(t, Install(q),
-		"written new/h2a/"+modelFile, "written new/h2a/SKILL.md", "written both/h2a/"+modelFile, "written both/h2a/SKILL.md")
+		"written new/tutti/"+modelFile, "written new/tutti/SKILL.md", "written both/tutti/"+modelFile, "written both/tutti/SKILL.md")
 }
 
 // As the older programs did it, a file that is there is a fault in a folder in which one of the programs has nothing older.
@@ -253,6 +253,27 @@ func TestStrictForOne(t *testing.T) {
 	q.Drivers = append(q.Drivers, &driver.Driver{Skills: driver.Skills{Folders: []driver.Folder{{Path: shared}}}})
 	Install(q)
 	q.expect(t, Install(q), "left shared/h2a/SKILL.md: is there already", "left older/h2a/SKILL.md: is there already")
+}
+
+// The skill of the former name goes where it is as we wrote it. That of the older program, or of the user, stays.
+func TestFormerName(t *testing.T) {
+	t.Parallel()
+	q := request(t, "claude")
+	for _, p := range Parts(FormerName, driver.Markdown, nil) {
+		q.write(t, ".claude/skills/"+p.Name, p.Text)
+	}
+	if all := Look(q); len(all) != 1 || all[0].State != Updated {
+		t.Errorf("got %+v", all)
+	}
+	q.expect(t, Install(q),
+		"removed .claude/skills/h2a/SKILL.md", "removed .claude/skills/h2a/"+modelFile,
+		"written .claude/skills/tutti/"+modelFile, "written .claude/skills/tutti/SKILL.md")
+	if _, err := os.Stat(filepath.Join(q.Place.Home, ".claude/skills/h2a")); err == nil {
+		t.Error("the folder is still there")
+	}
+	q.write(t, ".claude/skills/h2a/SKILL.md", "---\nname: h2a\n---\nof the older program\n")
+	q.expect(t, Install(q), "same .claude/skills/tutti/"+modelFile, "same .claude/skills/tutti/SKILL.md")
+	q.expect(t, Remove(q), "removed .claude/skills/tutti/SKILL.md", "removed .claude/skills/tutti/"+modelFile)
 }
 
 func TestPrune(t *testing.T) {
@@ -273,7 +294,7 @@ func TestPrune(t *testing.T) {
 	const kept = ".claude/skills.tutti-20261121-120000/h2a-connect/"
 	want := []string{
 		".claude/skills/h2a-discover/SKILL.md", ".claude/skills/h2a-send", ".claude/skills/h2a-send.md",
-		".claude/skills/h2a/SKILL.md", ".claude/skills/h2a/" + modelFile, kept + "SKILL.md", kept + "notes.txt",
+		".claude/skills/tutti/SKILL.md", ".claude/skills/tutti/" + modelFile, kept + "SKILL.md", kept + "notes.txt",
 	}
 	got := files(t, q.Place.Home)
 	slices.Sort(got)
@@ -305,21 +326,21 @@ func TestRemove(t *testing.T) {
 	if left := files(t, q.Place.Home); len(left) > 0 {
 		t.Errorf("left: %q", left)
 	}
-	if _, err := os.Stat(filepath.Join(q.Place.Home, ".claude/skills/h2a")); err == nil {
+	if _, err := os.Stat(filepath.Join(q.Place.Home, ".claude/skills/tutti")); err == nil {
 		t.Error("the folder of the skill is left")
 	}
 
 	q = request(t, "claude")
 	Install(q)
-	q.write(t, ".claude/skills/h2a/SKILL.md", "mine")
-	q.expect(t, Remove(q), "left .claude/skills/h2a/SKILL.md: "+notOurs)
+	q.write(t, ".claude/skills/tutti/SKILL.md", "mine")
+	q.expect(t, Remove(q), "left .claude/skills/tutti/SKILL.md: "+notOurs)
 	if got := files(t, q.Place.Home); len(got) != 2 {
 		t.Errorf("of an edited skill a part was taken: %q", got)
 	}
-	if err := os.Remove(filepath.Join(q.Place.Home, ".claude/skills/h2a/SKILL.md")); err != nil {
+	if err := os.Remove(filepath.Join(q.Place.Home, ".claude/skills/tutti/SKILL.md")); err != nil {
 		t.Fatal(err)
 	}
-	q.expect(t, Remove(q), "removed .claude/skills/h2a/"+modelFile)
+	q.expect(t, Remove(q), "removed .claude/skills/tutti/"+modelFile)
 }
 
 func TestLinks(t *testing.T) {
@@ -359,24 +380,24 @@ func TestLinks(t *testing.T) {
 	t.Run("the skill leads to another one", func(t *testing.T) {
 		t.Parallel()
 		q := request(t, "codex", "claude")
-		link(t, "../../.agents/skills/h2a", filepath.Join(q.Place.Home, ".claude/skills/h2a"))
+		link(t, "../../.agents/skills/tutti", filepath.Join(q.Place.Home, ".claude/skills/tutti"))
 		if r := Install(q); !r.Complete() {
 			t.Errorf("two programs with one skill: %q", q.lines(r))
 		}
-		q.write(t, ".agents/skills/h2a/SKILL.md", "mine")
+		q.write(t, ".agents/skills/tutti/SKILL.md", "mine")
 		q.Force = true
 		q.expect(t, Install(q),
-			"same .agents/skills/h2a/"+modelFile, "replaced .agents/skills/h2a/SKILL.md",
-			"same .claude/skills/h2a/"+modelFile, "same .claude/skills/h2a/SKILL.md")
+			"same .agents/skills/tutti/"+modelFile, "replaced .agents/skills/tutti/SKILL.md",
+			"same .claude/skills/tutti/"+modelFile, "same .claude/skills/tutti/SKILL.md")
 		q.expect(t, Remove(q),
-			"removed .agents/skills/h2a/SKILL.md", "removed .agents/skills/h2a/"+modelFile,
-			"left .claude/skills/h2a/SKILL.md: is a symbolic link, or lies behind one")
+			"removed .agents/skills/tutti/SKILL.md", "removed .agents/skills/tutti/"+modelFile,
+			"left .claude/skills/tutti/SKILL.md: is a symbolic link, or lies behind one")
 	})
 	t.Run("the file is a link out of the folder", func(t *testing.T) {
 		t.Parallel()
 		q := request(t, "claude")
 		victim := q.write(t, "letter.txt", "dear")
-		link(t, victim, filepath.Join(q.Place.Home, ".claude/skills/h2a/SKILL.md"))
+		link(t, victim, filepath.Join(q.Place.Home, ".claude/skills/tutti/SKILL.md"))
 		for _, force := range []bool{false, true} {
 			q.Force = force
 			r := Install(q)
@@ -398,7 +419,7 @@ func TestLinks(t *testing.T) {
 			if c.scope == driver.Project {
 				at = q.Place.Dir
 			}
-			link(t, q.write(t, "elsewhere.md", Parts(driver.Markdown, nil)[1].Text), filepath.Join(at, ".claude/skills/h2a/SKILL.md"))
+			link(t, q.write(t, "elsewhere.md", Parts(q.Name(), driver.Markdown, nil)[1].Text), filepath.Join(at, ".claude/skills", q.Name(), "SKILL.md"))
 			if r := Install(q); r.Complete() != c.want {
 				t.Errorf("%s, strict %v: %q", c.scope, c.strict, q.lines(r))
 			}
@@ -406,7 +427,7 @@ func TestLinks(t *testing.T) {
 	})
 	t.Run("no step of a project is a link", func(t *testing.T) {
 		t.Parallel()
-		for _, step := range []string{".claude", ".claude/skills", ".claude/skills/h2a"} {
+		for _, step := range []string{".claude", ".claude/skills", ".claude/skills/tutti"} {
 			q := request(t, "claude")
 			q.Scope = driver.Project
 			away := t.TempDir()
@@ -433,11 +454,11 @@ func TestInTheWay(t *testing.T) {
 		t.Errorf("the other program is kept from its own: %q", q.lines(r))
 	}
 	q = request(t, "claude")
-	q.write(t, ".claude/skills/h2a/SKILL.md/x", "a file in a folder")
+	q.write(t, ".claude/skills/tutti/SKILL.md/x", "a file in a folder")
 	q.Force = true
-	q.expect(t, Install(q), "left .claude/skills/h2a/SKILL.md: is a folder")
+	q.expect(t, Install(q), "left .claude/skills/tutti/SKILL.md: is a folder")
 	q = request(t, "claude")
-	q.write(t, ".claude/skills/h2a/SKILL.md", strings.Repeat("x", maxFile+1))
+	q.write(t, ".claude/skills/tutti/SKILL.md", strings.Repeat("x", maxFile+1))
 	if r := Install(q); r.Complete() || r.Err() != nil {
 		t.Errorf("a very large file: %q", q.lines(r))
 	}
@@ -447,7 +468,7 @@ func TestInTheWay(t *testing.T) {
 func TestFIFO(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
-	path := q.write(t, ".claude/skills/h2a/x", "")
+	path := q.write(t, ".claude/skills/tutti/x", "")
 	if err := syscall.Mkfifo(filepath.Join(filepath.Dir(path), "SKILL.md"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -483,7 +504,7 @@ func TestMoved(t *testing.T) {
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
-	q.write(t, ".claude/skills/h2a/SKILL.md", sealed("x\n", "<!-- ", " -->"))
+	q.write(t, ".claude/skills/tutti/SKILL.md", sealed(Name, "x\n", "<!-- ", " -->"))
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -495,7 +516,7 @@ func TestAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for _, p := range Parts(driver.Markdown, nil) {
+	for _, p := range Parts(Name, driver.Markdown, nil) {
 		if textOf(t, filepath.Join(q.Place.Home, ".claude/skills", p.Name)) != p.Text {
 			t.Errorf("%s is not whole", p.Name)
 		}
@@ -508,19 +529,19 @@ func TestAtOnce(t *testing.T) {
 // Who edits a file between our look and our write keeps what he wrote.
 func TestEditedMeanwhile(t *testing.T) {
 	t.Parallel()
-	earlier := sealed("of an earlier release\n", "<!-- ", " -->")
+	earlier := sealed(Name, "of an earlier release\n", "<!-- ", " -->")
 	for name, meddle := range map[string]func(path string) error{
 		"edited":  func(path string) error { return os.WriteFile(path, []byte(earlier+"mine\n"), 0o600) },
 		"removed": os.Remove,
 		"a link":  func(path string) error { return errors.Join(os.Remove(path), os.Symlink("elsewhere", path)) },
 	} {
 		q := request(t, "claude")
-		path := q.write(t, ".claude/skills/h2a/SKILL.md", earlier)
+		path := q.write(t, ".claude/skills/tutti/SKILL.md", earlier)
 		f := q.folders()[0]
 		for what, step := range map[string]func(l *look){"install": func(l *look) { q.put(&f, l) }, "remove": func(l *look) { q.take(&f, l) }} {
 			_ = os.Remove(path)
-			q.write(t, ".claude/skills/h2a/SKILL.md", earlier)
-			all := q.look(&f, Parts(f.form, f.titles), q.wanted)
+			q.write(t, ".claude/skills/tutti/SKILL.md", earlier)
+			all := q.look(&f, Parts(q.Name(), f.form, f.titles), q.wanted)
 			l := all[len(all)-1]
 			if err := meddle(path); err != nil {
 				t.Fatal(err)

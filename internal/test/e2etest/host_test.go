@@ -13,7 +13,7 @@ import (
 // reached; Codex does not try.
 func (a agent) showing() (args []string, want string) {
 	if a.host == "codex" {
-		return []string{"mcp", "get", "h2a"}, "mcp-serve --auto-open --host codex --tools lean"
+		return []string{"mcp", "get", "tutti"}, "mcp-serve --auto-open --host codex --tools lean"
 	}
 	return a.list, a.connected
 }
@@ -26,13 +26,13 @@ func TestHostSetup(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, a, t.TempDir(), "http://127.0.0.1:1")
 			out := string(tutti(t, d.home, "host", "setup", "--host", a.host))
-			if !strings.Contains(out, "server h2a registered") {
+			if !strings.Contains(out, "server tutti registered") {
 				t.Fatalf("got %s", out)
 			}
 			args, want := a.showing()
 			said := d.run(t, args...)
-			if !strings.Contains(said, "h2a") || !strings.Contains(said, want) {
-				t.Errorf("%q: got\n%s\nwant h2a, and %q", args, said, want)
+			if !strings.Contains(said, "tutti") || !strings.Contains(said, want) {
+				t.Errorf("%q: got\n%s\nwant tutti, and %q", args, said, want)
 			}
 			if a.host != "codex" && strings.Count(said, "mcp-serve") > 1 {
 				t.Errorf("the server is there twice:\n%s", said)
@@ -65,8 +65,8 @@ func TestHostSetupFromNothing(t *testing.T) {
 			}
 			tutti(t, home, "host", "setup", "--host", a.host)
 			args, want := a.showing()
-			if said := d.run(t, args...); !strings.Contains(said, "h2a") || !strings.Contains(said, want) {
-				t.Errorf("%q: got\n%s\nwant h2a, and %q", args, said, want)
+			if said := d.run(t, args...); !strings.Contains(said, "tutti") || !strings.Contains(said, want) {
+				t.Errorf("%q: got\n%s\nwant tutti, and %q", args, said, want)
 			}
 		})
 	}

@@ -14,7 +14,7 @@ import (
 // programs are the agent CLIs whose conversations are tried here, each with the arguments with which it asks nothing.
 func programs() map[string]func(t *testing.T) *windows {
 	return map[string]func(t *testing.T) *windows{
-		"claude": func(t *testing.T) *windows { return windowsOf(t, seated("330"), "--allowedTools", "mcp__h2a") },
+		"claude": func(t *testing.T) *windows { return windowsOf(t, seated("330"), "--allowedTools", "mcp__tutti") },
 		"codex": func(t *testing.T) *windows {
 			return windowsOf(t, screenCodex(t), "--no-daemon", "--dangerously-bypass-hook-trust")
 		},

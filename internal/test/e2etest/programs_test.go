@@ -8,12 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"tutti/internal/agents/driver"
 )
 
 // An agent is a program for coding agents, as it is installed for this machine.
@@ -223,11 +221,4 @@ base_url = "` + d.url + `/v1"
 wire_api = "responses"
 env_key = "OFFLINE_KEY"
 `
-}
-
-// registered is a program that knows our server under the name that host setup gives it.
-func registered(a agent) agent {
-	usual := a.tool
-	a.tool = func(name string) string { return strings.Replace(usual(name), "tutti", driver.ServerName, 1) }
-	return a
 }

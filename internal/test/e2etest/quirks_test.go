@@ -266,7 +266,7 @@ func TestCodexNeedNotWait(t *testing.T) {
 		d.write(t, ".codex/config.toml", offlineCodex(d, ""))
 		tutti(t, home, "host", "setup", "--host", "codex")
 		d.run(t, codex.ask("hello")...)
-		if offered = m.seen()[0].offered; slices.Contains(offered, registered(codex).tool("tutti_send")) {
+		if offered = m.seen()[0].offered; slices.Contains(offered, codex.tool("tutti_send")) {
 			return
 		}
 	}

@@ -52,7 +52,7 @@ func gather(t *testing.T, a agent, wrapped bool) *troupe {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip("NOT TRIED: tmux is not installed")
 	}
-	known := registered(a).steps(t, step{tool: "tutti_status", args: with(object{})})
+	known := a.steps(t, step{tool: "tutti_status", args: with(object{})})
 	m := newModel(t, func(now turn) move {
 		if bytes.Contains(now.raw, []byte("who am I")) && !bytes.Contains(now.raw, []byte("carry on after that,")) && len(now.offered) > 0 {
 			return known(now)
@@ -194,8 +194,8 @@ func TestSessions(t *testing.T) {
 		wrapped bool
 		args    []string
 	}{
-		{seated("197"), false, []string{"--allowedTools", "mcp__h2a", "--permission-mode", "default"}},
-		{seated("330"), true, []string{"--allowedTools", "mcp__h2a", "--permission-mode", "default"}},
+		{seated("197"), false, []string{"--allowedTools", "mcp__tutti", "--permission-mode", "default"}},
+		{seated("330"), true, []string{"--allowedTools", "mcp__tutti", "--permission-mode", "default"}},
 		{screenCodex(t), true, []string{"--dangerously-bypass-hook-trust"}},
 		{inGemini, false, []string{"-m", "gemini-2.5-flash", "--yolo"}},
 	} {

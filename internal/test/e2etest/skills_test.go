@@ -56,14 +56,14 @@ func TestAgentsReadTheSkill(t *testing.T) {
 		flags   []string
 		reaches string // beside the text
 	}{
-		{agent: claude("197"), typed: "go", tool: "Skill", args: object{"skill": "h2a", "args": "status now"}, reaches: "status now"},
-		{agent: claude("330"), typed: "go", tool: "Skill", args: object{"skill": "h2a", "args": "status now"}, reaches: "status now"},
-		{agent: claude("197"), typed: "/h2a status now", reaches: "ARGUMENTS: status now"},
-		{agent: claude("330"), typed: "/h2a status now", reaches: "ARGUMENTS: status now"},
-		{agent: codex, typed: "$h2a status now", reaches: "$h2a status now"},
-		{agent: gemini, typed: "go", tool: "activate_skill", args: object{"name": "h2a"}, flags: []string{"--approval-mode", "yolo"}},
-		{agent: gemini, typed: "/h2a status now", reaches: `\n\n/h2a status now`},
-		{agent: opencode, typed: "go", tool: "skill", args: object{"name": "h2a"}},
+		{agent: claude("197"), typed: "go", tool: "Skill", args: object{"skill": "tutti", "args": "status now"}, reaches: "status now"},
+		{agent: claude("330"), typed: "go", tool: "Skill", args: object{"skill": "tutti", "args": "status now"}, reaches: "status now"},
+		{agent: claude("197"), typed: "/tutti status now", reaches: "ARGUMENTS: status now"},
+		{agent: claude("330"), typed: "/tutti status now", reaches: "ARGUMENTS: status now"},
+		{agent: codex, typed: "$tutti status now", reaches: "$tutti status now"},
+		{agent: gemini, typed: "go", tool: "activate_skill", args: object{"name": "tutti"}, flags: []string{"--approval-mode", "yolo"}},
+		{agent: gemini, typed: "/tutti status now", reaches: `\n\n/tutti status now`},
+		{agent: opencode, typed: "go", tool: "skill", args: object{"name": "tutti"}},
 	} {
 		t.Run(c.agent.name+" "+c.typed, func(t *testing.T) {
 			// opencode lists the files of a skill with a program that it would fetch; another one brings it.
@@ -79,7 +79,7 @@ func TestAgentsReadTheSkill(t *testing.T) {
 			d.run(t, append(c.flags, c.agent.ask(c.typed)...)...)
 			turns := m.seen()
 			last := string(turns[len(turns)-1].raw)
-			whole, err := os.ReadFile(filepath.Join(d.home, ".claude/skills/h2a/SKILL.md"))
+			whole, err := os.ReadFile(filepath.Join(d.home, ".claude/skills/tutti/SKILL.md"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -124,7 +124,7 @@ func TestFourAgentsTalk(t *testing.T) {
 	home := t.TempDir()
 	all := map[string]*party{}
 	for _, a := range []agent{claude("197"), claude("330"), codex, gemini} {
-		all[a.name] = enters(t, registered(a), home)
+		all[a.name] = enters(t, a, home)
 	}
 	ana, bob, cleo, dora := all["claude-197"], all["codex"], all["gemini"], all["claude-330"]
 
@@ -288,7 +288,7 @@ func enters(t *testing.T, a agent, home string) *party {
 	switch a.host {
 	case "claude":
 		d.agent.ask = func(prompt string) []string {
-			return []string{"--allowedTools", "mcp__h2a", "--output-format", "json", "-p", prompt}
+			return []string{"--allowedTools", "mcp__tutti", "--output-format", "json", "-p", prompt}
 		}
 	case "codex":
 		d.write(t, ".codex/config.toml", offlineCodex(d, ""))

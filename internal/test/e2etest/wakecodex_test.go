@@ -90,7 +90,7 @@ func TestCodexNamesItsConversation(t *testing.T) {
 	s := sit(t, screenCodex(t), []string{"--no-hooks"}, "--no-daemon")
 	s.d.write(t, ".config/tutti/config.toml", "[wake]\nquiet = \"1s\"\n")
 	s.m.mu.Lock()
-	s.m.script = registered(codex).steps(t, step{tool: "tutti_status", args: with(object{})})
+	s.m.script = codex.steps(t, step{tool: "tutti_status", args: with(object{})})
 	s.m.mu.Unlock()
 	s.begins()
 	s.until("the model knows its status", func() bool { return s.asked(s.me) })

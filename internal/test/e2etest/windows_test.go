@@ -37,7 +37,6 @@ type order struct {
 func windowsOf(t *testing.T, a agent, args ...string) *windows {
 	t.Helper()
 	w := &windows{args: args}
-	a = registered(a)
 	w.sitting = sitBefore(t, a, func(now turn) move {
 		w.mu.Lock()
 		defer w.mu.Unlock()

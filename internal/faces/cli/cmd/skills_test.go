@@ -21,7 +21,7 @@ func TestSkillCommands(t *testing.T) {
 	spans := regexp.MustCompile("`[^`\n]+`")
 	n := 0
 	for _, form := range []driver.Form{driver.Markdown, driver.Command} {
-		for _, p := range skill.Parts(form, []string{"Gemini CLI"}) {
+		for _, p := range skill.Parts(skill.Name, form, []string{"Gemini CLI"}) {
 			for _, span := range spans.FindAllString(p.Text, -1) {
 				words := quotedFields(standsFor.Replace(strings.Trim(span, "`")))
 				if words[0] != "tutti" {

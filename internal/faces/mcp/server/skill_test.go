@@ -14,7 +14,7 @@ func TestSkillTools(t *testing.T) {
 	t.Parallel()
 	named := map[string]bool{}
 	for _, form := range []driver.Form{driver.Markdown, driver.Command} {
-		for _, p := range skill.Parts(form, nil) {
+		for _, p := range skill.Parts(skill.Name, form, nil) {
 			for _, name := range regexp.MustCompile(`\b(tutti|h2a)_[a-z_]+`).FindAllString(p.Text, -1) {
 				named[name] = true
 			}

@@ -151,5 +151,5 @@ func InServers(s driver.Server) []byte {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	return render.JSON(map[string]map[string]entry{"mcpServers": {driver.ServerName: {s.Command, render.List(s.Args)}}})
+	return render.JSON(map[string]map[string]entry{"mcpServers": {driver.FormerServerName: {s.Command, render.List(s.Args)}}})
 }

@@ -140,10 +140,16 @@ func (s *sessions) manager(verb string) (*lifecycle.Manager, error) {
 func attached(home, agent, dir string) []string {
 	d, ok := driver.Get(agent)
 	q := &setup.Request{Place: driver.Site{Home: home, Dir: dir, Env: os.Getenv}}
-	if !ok || len(d.Servers.Files) == 0 || !q.Serves(d) {
+	if !ok || len(d.Servers.Files) == 0 {
 		return nil
 	}
-	return []string{driver.ServerName}
+	var names []string
+	for _, r := range q.Serving(d) {
+		if !slices.Contains(names, r.Name) {
+			names = append(names, r.Name)
+		}
+	}
+	return names
 }
 
 // bus tells the bus of sessions.

@@ -68,7 +68,7 @@ func printEntry(c *kit.Call, d *driver.Driver, entry driver.Server) error {
 		c.Emit(bus.InServers(entry))
 		return nil
 	}
-	text, err := settings.Set(f.Format, nil, append(slices.Clone(d.Servers.Table), driver.ServerName), d.Servers.Entry(entry))
+	text, err := settings.Set(f.Format, nil, append(slices.Clone(d.Servers.Table), driver.FormerServerName), d.Servers.Entry(entry))
 	if err != nil {
 		return kit.FailIO("", err, "")
 	}

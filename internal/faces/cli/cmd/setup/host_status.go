@@ -270,6 +270,8 @@ func serverWords(s *setup.Registered, asked bool) string {
 		return "another program, which is not asked: " + s.Server.Command
 	case !asked:
 		return "of the project, and not simply this program, so it is not started: " + s.Server.Command
+	case s.Name == driver.FormerServerName && s.Owner == setup.Ours:
+		return "under its former name " + s.Name + ": " + s.Server.Command
 	case s.Owner == setup.Original:
 		return "as the older program registers it: " + s.Server.Command
 	case !s.Current:

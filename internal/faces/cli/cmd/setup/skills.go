@@ -109,7 +109,7 @@ func printSkill(c *kit.Call, opt *installSkillsOptions, q *skill.Request) error 
 	if c.IsSet(&opt.Host) && opt.Host != EveryHost && len(q.Drivers[0].Skills.Folders) > 0 {
 		form, titles = q.Drivers[0].Skills.Folders[0].Form, []string{q.Drivers[0].Title}
 	}
-	parts := skill.Parts(form, titles)
+	parts := skill.Parts(q.Name(), form, titles)
 	if q.Sessions {
 		parts = slices.Concat(skill.Sessions(q.Has)...)
 	}
@@ -163,7 +163,7 @@ func skillsAsH2A(c *kit.Call, opt *installSkillsOptions, q *skill.Request, r *sk
 	for i := range r.Files {
 		switch f := &r.Files[i]; f.State {
 		case skill.Left, skill.Failed:
-			v.Skipped = append(v.Skipped, skippedSkill{skill.Name, leftReason(f)})
+			v.Skipped = append(v.Skipped, skippedSkill{q.Name(), leftReason(f)})
 		case skill.Same: // in a folder that the older program does not know, which another one of today's shares
 		default:
 			v.Installed = append(v.Installed, f.Path)
@@ -191,7 +191,7 @@ func importHint(q *skill.Request) string {
 	var all []string
 	for _, d := range q.Drivers {
 		if d.Skills.Note != "" {
-			all = append(all, d.Skills.Note)
+			all = append(all, strings.ReplaceAll(d.Skills.Note, " "+skill.Name+"\"", " "+q.Name()+"\""))
 		}
 	}
 	return strings.Join(all, "; ")

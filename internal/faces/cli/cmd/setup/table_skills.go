@@ -23,7 +23,7 @@ var SkillVerbs = []kit.Verb{{
 		{Name: "print", Kind: kit.Switch, Under: kit.Tutti, Help: "print the skill and write nothing; with --json all its files"},
 	},
 	Does: `Puts the skill h2a where agent programs look for skills: what a model has to know to find other agents, write to
-them, and deal with their mail. Then a user may type /h2a send, /h2a receive and so on, and the program knows itself when the
+them, and deal with their mail. Then a user may type /tutti send, /tutti receive and so on, and the program knows itself when the
 skill is needed. Running it again brings the skill up to date.
 
 Where the older programs had put a skill h2a it is put as well. Their skills h2a-connect, h2a-discover and h2a-send are moved

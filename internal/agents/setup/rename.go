@@ -1,0 +1,222 @@
+package setup
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
+	"tutti/internal/core/canonjson"
+)
+
+// serverNames are the names under which our server can stand in settings.
+var serverNames = [...]string{driver.ServerName, driver.FormerServerName}
+
+func named(table []string, name string) []string { return append(slices.Clone(table), name) }
+
+// rename gives an entry under the former name the present one, with all that its user has set in it. One of another program stays,
+// and so does one beside an entry of the present name: retire deals with that.
+func (q *Request) rename(p *Plan, format driver.Format, c *Change, table []string) error {
+	from, to := named(table, driver.FormerServerName), named(table, driver.ServerName)
+	entry, there, err := settings.Get(format, c.After, from)
+	if err != nil {
+		return c.damaged(err)
+	}
+	if owner, _ := OwnerOf(p.Driver, entry); !there || owner == Foreign {
+		return nil
+	}
+	if _, both, err := settings.Get(format, c.After, to); err != nil || both {
+		return err
+	}
+	return c.edit("server "+driver.FormerServerName+" renamed to "+driver.ServerName, func(text []byte) ([]byte, error) {
+		return settings.Rename(format, text, from, driver.ServerName)
+	})
+}
+
+// renameLocal does that for the servers of all folders.
+func (q *Request) renameLocal(p *Plan, format driver.Format, c *Change) error {
+	for _, f := range folders(p.Driver, format, c.After) {
+		if err := q.rename(p, format, c, localTable(p.Driver, f.dir)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// folders are the folders that have a table of their own in the settings of a user, with that table.
+func folders(d *driver.Driver, format driver.Format, text []byte) (all []ownFolder) {
+	at := slices.Index(d.Servers.Local, "")
+	if at < 0 {
+		return nil
+	}
+	table, _, err := settings.Get(format, text, d.Servers.Local[:at])
+	if err != nil || !canonjson.IsObject(table) {
+		return nil
+	}
+	for dir, own := range canonjson.Members(table) {
+		all = append(all, ownFolder{dir, own})
+	}
+	return all
+}
+
+// An ownFolder is a folder with settings of its own in those of a user.
+type ownFolder struct {
+	dir string
+	own []byte
+}
+
+// planGrants has what users allowed or forbade under the former name hold under the present one. What they wrote stays: programs that
+// still use the former name go by it. Where the server is removed, what was added goes with it.
+func (q *Request) planGrants(p *Plan) error {
+	g := &p.Driver.Servers.Grants
+	if !q.Server || len(g.Files) == 0 {
+		return nil
+	}
+	for _, f := range g.Files {
+		if f.Scope != q.Scope && (f.Scope != driver.Local || q.Scope != driver.Project) {
+			continue
+		}
+		for _, path := range f.All(q.Place) {
+			if err := q.grantsIn(p, f, path); err != nil {
+				return err
+			}
+		}
+	}
+	if f, ok := p.Driver.Servers.File(driver.User); ok && q.Scope == driver.User && len(g.Folder) > 0 {
+		return q.folderGrants(p, f)
+	}
+	return nil
+}
+
+// folderGrants deals with the folders in which the user has worked. A file there that cannot be read is named, and stays.
+func (q *Request) folderGrants(p *Plan, f driver.File) error {
+	g := &p.Driver.Servers.Grants
+	c, err := p.change(q, f.Path(q.Place))
+	if err != nil || c.After == nil {
+		return err
+	}
+	for _, o := range folders(p.Driver, f.Format, c.After) {
+		if !filepath.IsAbs(o.dir) {
+			continue
+		}
+		place := q.Place
+		place.Dir = o.dir
+		for _, own := range g.Files {
+			if own.Scope != driver.Local {
+				continue
+			}
+			if err := q.grantsIn(p, own, own.Path(place)); err != nil {
+				p.Remarks = append(p.Remarks, err.Error())
+			}
+		}
+		folder := localTable(p.Driver, o.dir)[:slices.Index(p.Driver.Servers.Local, "")+1]
+		for _, list := range g.Folder {
+			if err := q.grantList(p, f.Format, c, append(slices.Clone(folder), list...)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (q *Request) grantsIn(p *Plan, f driver.File, path string) error {
+	c, err := p.change(q, path)
+	if err != nil || c.After == nil {
+		return err
+	}
+	g := &p.Driver.Servers.Grants
+	for _, list := range g.Lists {
+		if err := q.grantList(p, f.Format, c, list); err != nil {
+			return err
+		}
+	}
+	for _, table := range g.Tables {
+		if err := q.grantTable(p, f.Format, c, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grantList adds to a list the present name of each former one in it, or takes it out.
+func (q *Request) grantList(p *Plan, format driver.Format, c *Change, path []string) error {
+	list, there, err := settings.Get(format, c.After, path)
+	if err != nil || !there || !isList(list) {
+		return nil // the program itself says what is wrong with it
+	}
+	var all []string
+	for entry := range canonjson.Elements(list) {
+		name, _ := canonjson.String(entry)
+		all = append(all, name)
+	}
+	var names []string
+	var entries [][]byte
+	for _, name := range all {
+		now, ok := driver.Renamed(name)
+		if ok && slices.Contains(all, now) == q.Remove {
+			names, entries = append(names, now), append(entries, canonjson.AppendString(nil, now))
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	if q.Remove {
+		entries = nil
+	}
+	p.adopt(c)
+	return c.edit(q.grantWords(names), func(text []byte) ([]byte, error) {
+		return settings.SetListEntries(format, text, path, func(entry []byte) bool {
+			name, _ := canonjson.String(entry)
+			return slices.Contains(names, name)
+		}, entries)
+	})
+}
+
+// grantTable does so for a table. Where a pattern behind the former name could decide, what is added at the end would decide otherwise:
+// that is left to the user.
+func (q *Request) grantTable(p *Plan, format driver.Format, c *Change, path []string) error {
+	table, there, err := settings.Get(format, c.After, path)
+	if err != nil || !there || !canonjson.IsObject(table) {
+		return nil
+	}
+	last := map[string]bool{} // a former name has no pattern of others behind it
+	for name := range canonjson.Members(table) {
+		if _, ok := driver.Renamed(name); ok {
+			last[name] = true
+		} else if slices.Contains([]byte(name), '*') {
+			clear(last)
+		}
+	}
+	for name, value := range canonjson.Members(table) {
+		now, ok := driver.Renamed(name)
+		if !ok {
+			continue
+		}
+		_, has := canonjson.Get(table, now)
+		at := append(slices.Clone(path), now)
+		switch {
+		case has != q.Remove:
+			continue
+		case q.Remove:
+			err = c.edit(q.grantWords([]string{now}), func(text []byte) ([]byte, error) { return settings.Remove(format, text, at) })
+		case !last[name]:
+			p.Remarks = append(p.Remarks, fmt.Sprintf("%s says something of %s, which is %s now: a rule behind it counts too, so add it yourself", c.Path, name, now))
+			continue
+		default:
+			err = c.edit(q.grantWords([]string{now}), func(text []byte) ([]byte, error) { return settings.Set(format, text, at, value) })
+		}
+		if err != nil {
+			return err
+		}
+		p.adopt(c)
+	}
+	return nil
+}
+
+func (q *Request) grantWords(names []string) string {
+	if q.Remove {
+		return fmt.Sprintf("rule taken out again: %q", names)
+	}
+	return fmt.Sprintf("rule of the former name added for the present one: %q", names)
+}
