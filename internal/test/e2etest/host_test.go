@@ -3,6 +3,7 @@
 package e2etest
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -26,7 +27,7 @@ func TestHostSetup(t *testing.T) {
 			t.Parallel()
 			d := newDesk(t, a, t.TempDir(), "http://127.0.0.1:1")
 			out := string(tutti(t, d.home, "host", "setup", "--host", a.host))
-			if !strings.Contains(out, "server tutti registered") {
+			if !strings.Contains(out, "server tutti brought up to date") {
 				t.Fatalf("got %s", out)
 			}
 			args, want := a.showing()
@@ -87,6 +88,39 @@ func TestHostStatusKnowsVersions(t *testing.T) {
 			out, err := c.CombinedOutput()
 			if first, _, _ := strings.Cut(string(out), "\n"); err != nil || !strings.HasSuffix(first, " "+a.version) {
 				t.Errorf("got %s, %v; want %s", out, err, a.version)
+			}
+		})
+	}
+}
+
+// TestFormerName: an agent that may call the tools of the server under its former name may call them after the server was renamed, and
+// stops at no dialog: claude -p refuses what it would ask for.
+func TestFormerName(t *testing.T) {
+	for _, version := range []string{"197", "330"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			agentPrograms(t)
+			a, home := claude(version), t.TempDir()
+			p := enters(t, a, home)
+			p.d.agent.ask = func(prompt string) []string { return []string{"--output-format", "json", "-p", prompt} }
+			change := func(file, from, to string) {
+				t.Helper()
+				path := filepath.Join(home, file)
+				text, err := os.ReadFile(path)
+				if err != nil || strings.Count(string(text), from) != 1 {
+					t.Fatalf("%s: %v, not once %s:\n%s", file, err, from, text)
+				}
+				p.d.write(t, file, strings.Replace(string(text), from, to, 1))
+			}
+			change(".claude.json", `"tutti": {`, `"h2a": {`)
+			change(".claude/settings.json", `"hooks": {`, `"permissions": {"allow": ["mcp__h2a"]}, "hooks": {`)
+			if out := string(tutti(t, home, "host", "setup", "--host", "claude")); !strings.Contains(out, "server h2a renamed to tutti") {
+				t.Errorf("got %s", out)
+			}
+			m, ended := p.round("what is the status?", a.steps(t, step{tool: "tutti_status", args: with(object{})}))
+			p.ends(ended)
+			if got, _ := m.result(a.tool("tutti_status")); !strings.Contains(got, `"instance"`) {
+				t.Errorf("the tool answered %s", got)
 			}
 		})
 	}
