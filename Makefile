@@ -5,13 +5,21 @@ BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X tutti/internal/faces/cli/kit.Build=$(BUILD)
 GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)"
 
+MKSITE := GOOS= GOARCH= CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/faces/site/mksite
+DOCS   := internal/faces/web/made/docs
+
 .PHONY: help build install demo test lint bench soak e2e fmt site module release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-build: ## build bin/tutti and bin/tutti-full
+build: $(DOCS)/index.html ## build bin/tutti and bin/tutti-full
 	$(GOBUILD) -o bin/ ./cmd/tutti ./cmd/tutti-full
+
+# The documentation inside tutti-full. A broken link is printed and does not stop the build: the tests and "make site" fail on it.
+$(DOCS)/index.html: $(wildcard *.md docs/*.md docs/pictures/* internal/faces/site/*.go internal/faces/site/*/*)
+	@rm -rf $(DOCS)
+	-@$(MKSITE) -back / $(DOCS)
 
 install: build ## copy the programs to ~/.local/bin; then type: tutti setup
 	@bin/tutti install
@@ -38,7 +46,7 @@ fmt: ## format all Go files
 	@scripts/lint.sh fmt
 
 site: ## write the documentation as a static site to dist/site, after a check of every link
-	@rm -rf dist/site && go run -trimpath -buildvcs=false ./internal/faces/site/mksite dist/site
+	@rm -rf dist/site && $(MKSITE) dist/site
 
 release: ## build archives, packages, sums and their signature in dist/
 	@rm -rf dist && cd tools/release && go run . -source ../.. -out ../../dist
@@ -50,4 +58,4 @@ module: ## change the module path everywhere: make module PATH=example.org/me/tu
 	@scripts/module.sh "$(PATH)"
 
 clean: ## remove what was built
-	rm -rf bin dist
+	rm -rf bin dist $(DOCS)

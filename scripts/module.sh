@@ -16,13 +16,12 @@ esac
 old=$(sed -n 's/^module //p' go.mod)
 [ "$new" != "$old" ] || { echo "module: the path is $new already"; exit 0; }
 
-# Our packages are OLD/internal/… and OLD/cmd/…; behind \n or \t in a text of a test, too. The one at the top is imported under its name.
+# Our packages are OLD/internal/… and OLD/cmd/…; behind \n or \t in a text of a test, too.
 git ls-files -z -- '*.go' Makefile .golangci.yml 'scripts/*' | OLD=$old NEW=$new xargs -0 perl -pi -e '
 	s{(?:(?<![\w./~-])|(?<=\\[nt]))\Q$ENV{OLD}\E(?=/(?:internal|cmd)\b)}{$ENV{NEW}}g;
-	s{^\ttutti "\Q$ENV{OLD}\E"$}{\ttutti "$ENV{NEW}"};
 	s{^const module = "\Q$ENV{OLD}\E"}{const module = "$ENV{NEW}"};
 	s{^(\s+module-path: )\Q$ENV{OLD}\E$}{$1$ENV{NEW}};
 '
 OLD=$old NEW=$new perl -pi -e 's{^module \Q$ENV{OLD}\E(?=$|/)}{module $ENV{NEW}}' go.mod tools/go.mod tools/release/go.mod
-gofmt -w cmd internal ./*.go
+gofmt -w cmd internal
 echo "module: $old is now $new"

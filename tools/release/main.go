@@ -117,6 +117,9 @@ func versionOf(path string) (string, error) {
 
 // make builds the programs for each platform, and packs them.
 func (r *release) make(ctx context.Context) error {
+	if err := r.documentation(ctx); err != nil {
+		return err
+	}
 	texts, err := r.texts(ctx)
 	if err != nil {
 		return err
@@ -138,6 +141,21 @@ func (r *release) make(ctx context.Context) error {
 		}
 	}
 	return r.bill()
+}
+
+// documentation makes the pages that the programs carry.
+func (r *release) documentation(ctx context.Context) error {
+	folder := filepath.Join("internal", "faces", "web", "made", "docs")
+	if err := os.RemoveAll(filepath.Join(r.source, folder)); err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "go", "run", "-trimpath", "-buildvcs=false", "./internal/faces/site/mksite", "-back", "/", folder)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = r.source, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=", "GOARCH=", "GOFLAGS=")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("mksite: %w", err)
+	}
+	return nil
 }
 
 // programs builds both programs for a platform and returns their folder.

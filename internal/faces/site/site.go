@@ -1,9 +1,8 @@
-// Package site turns README.md and the pages of docs/ into HTML for browsers.
+// Package site turns README.md and the pages of docs/ into HTML for browsers. No program links it: "make build" puts the result into tutti-full,
+// and "make site" into a folder.
 //
 // It promises that each link, anchor and picture leads to something that is there, and that docs/README.md lists each page. Otherwise [Make]
-// returns an error. A page has no inline script or style and loads nothing from other servers; only the search needs a script.
-//
-// Others write the files to a folder (mksite) or serve them (package web).
+// returns an error, beside the files. A page has no inline script or style and loads nothing from other servers; only the search needs a script.
 package site
 
 import (
@@ -25,11 +24,6 @@ const (
 	contents = "docs/README.md" // lists the others, in sections
 	searcher = "search.html"    // the page that searches
 )
-
-// Colours is a style sheet with the colours of every page of tutti, in light and dark.
-//
-//go:embed files/colours.css
-var Colours []byte
 
 //go:embed files/site.css
 var style []byte
@@ -59,7 +53,8 @@ type builder struct {
 	faults []error
 }
 
-// Make makes the site of a tree and returns its files by name. back is the address of a page to which each page links; "" for none.
+// Make makes the site of a tree and returns its files by name, also those with faults. back is the address of a page to which each page links; ""
+// for none.
 func Make(tree fs.FS, back string) (map[string][]byte, error) {
 	b := &builder{tree: tree, back: back, pages: map[string]*page{}, files: map[string][]byte{}}
 	sources, err := sourcesOf(tree)
@@ -101,7 +96,7 @@ func Make(tree fs.FS, back string) (map[string][]byte, error) {
 	b.files["search-index.js"] = fmt.Appendf(nil, "const sections = %s;\n", data)
 	b.files["search.js"] = script
 	b.files["icon.svg"] = icon
-	b.files["site.css"] = slices.Concat(Colours, style)
+	b.files["site.css"] = style
 	return b.files, errors.Join(b.faults...)
 }
 

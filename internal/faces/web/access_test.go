@@ -35,6 +35,7 @@ func serve(t *testing.T, cannot string) (*rig, string) {
 		},
 		Shown:  func(path string) string { return path },
 		Screen: func(_ context.Context, a Agent) ([]string, error) { return strings.Split(a.Asks, "\n"), nil },
+		docs:   docsFS(t),
 		Buses:  func(func(*app.World) error) []overview.BusProblem { return nil },
 		Run: func(_ context.Context, c Command) (Answer, error) {
 			r.ran <- c

@@ -1,14 +1,16 @@
 package web
 
 import (
+	"embed"
+	"io/fs"
 	"net/http"
 	"path"
-	"sync"
-
-	"tutti/internal/faces/site"
-
-	tutti "tutti"
 )
+
+// made has the documentation as "make build" makes it of docs/. It is empty after a plain "go build".
+//
+//go:embed all:made
+var made embed.FS
 
 // docsPolicy also lets the pages of the documentation show their pictures.
 const docsPolicy = policy + "; img-src 'self'"
@@ -19,23 +21,24 @@ var docsKinds = map[string]string{
 	".png": "image/png", ".svg": "image/svg+xml", ".webp": "image/webp",
 }
 
-// documentation serves the documentation that is inside the program, without a login: it is the same for everyone and says nothing of this
-// machine, and a browser that has no link yet may need it. It is made once, when a browser first asks.
-func documentation() http.HandlerFunc {
-	made := sync.OnceValues(func() (map[string][]byte, error) { return site.Make(tutti.Pages, "/") })
+// documentation serves the documentation, without a login: it is the same for everyone and says nothing of this machine, and a browser that has
+// no link yet may need it.
+func documentation(pages fs.FS) http.HandlerFunc {
+	if pages == nil {
+		pages, _ = fs.Sub(made, "made/docs") // the name is valid
+	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		files, err := made()
-		if err != nil { // the tests of package site let no such build pass
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
 		name := r.PathValue("file")
 		if name == "" {
 			name = "index.html"
 		}
-		content, ok := files[name]
-		if !ok {
-			notice(w, http.StatusNotFound, "No such page", "The documentation has no page of this name.")
+		content, err := fs.ReadFile(pages, name)
+		if err != nil {
+			text := "The documentation has no such page."
+			if _, err := fs.Stat(pages, "index.html"); err != nil {
+				text = `This program was built without its documentation. "make build" includes it.`
+			}
+			notice(w, http.StatusNotFound, "Not found", text)
 			return
 		}
 		w.Header().Set("Content-Security-Policy", docsPolicy)

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/chromedp/cdproto/log"
@@ -18,14 +22,28 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tutti/internal/faces/site"
-
-	tutti "tutti"
 )
+
+// pagesOf makes the documentation as it is in this checkout.
+var pagesOf = sync.OnceValues(func() (map[string][]byte, error) { return site.Make(os.DirFS("../../.."), "/") })
+
+func docsFS(t *testing.T) fs.FS {
+	t.Helper()
+	files, err := pagesOf()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := fstest.MapFS{}
+	for name, data := range files {
+		tree[name] = &fstest.MapFile{Data: data}
+	}
+	return tree
+}
 
 // Everyone on this machine may read the documentation. Other sites may not, and it is never what changes something.
 func TestDocs(t *testing.T) {
 	r, _ := serve(t, "")
-	files, err := site.Make(tutti.Pages, "/")
+	files, err := pagesOf()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +68,16 @@ func TestDocs(t *testing.T) {
 	} {
 		c.method, c.stranger = cmp.Or(c.method, "GET"), true
 		r.try(t, nil, c)
+	}
+}
+
+// A program that was not built by make says so.
+func TestNoDocs(t *testing.T) {
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "/docs/", nil)
+	documentation(fstest.MapFS{})(w, r)
+	if w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "make build") {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
@@ -97,7 +125,7 @@ func TestDocsBrowser(t *testing.T) {
 	ctx := browser(t)
 	r, _ := serve(t, "")
 	folder := t.TempDir()
-	files, err := site.Make(tutti.Pages, "")
+	files, err := site.Make(os.DirFS("../../.."), "")
 	if err != nil {
 		t.Fatal(err)
 	}

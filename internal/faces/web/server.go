@@ -5,15 +5,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	"tutti/internal/app"
 	"tutti/internal/attention/overview"
-	"tutti/internal/faces/site"
 )
 
 //go:embed files/page.css
@@ -40,6 +39,8 @@ type Config struct {
 	Run func(ctx context.Context, c Command) (Answer, error)
 	// Tell shows a line where the server was started.
 	Tell func(line string)
+
+	docs fs.FS // the documentation, for tests; nil: the one inside the program
 }
 
 // A Server shows the page to browsers on this machine.
@@ -144,9 +145,9 @@ func (s *Server) tell(line string) {
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("GET /login", s.login)
-	m.HandleFunc("GET /page.css", file("text/css; charset=utf-8", slices.Concat(site.Colours, pageCSS)))
+	m.HandleFunc("GET /page.css", file("text/css; charset=utf-8", pageCSS))
 	m.HandleFunc("GET /page.js", file("text/javascript; charset=utf-8", pageJS))
-	m.HandleFunc("GET /docs/{file...}", documentation())
+	m.HandleFunc("GET /docs/{file...}", documentation(s.docs))
 	m.HandleFunc("GET /events", s.known(s.events))
 	m.HandleFunc("POST /act", s.known(s.act))
 	for _, v := range views {

@@ -31,6 +31,7 @@ var mayOpen = map[string]string{
 	"app":                 "opens the terminal",
 	"sessions/observe":    "matches names below the folder of an agent CLI",
 	"faces/cli/kit":       "opens what the user named on the command line, where a pipe is wanted",
+	"faces/site/mksite":   "reads the pages of a checkout, before the programs are built",
 	"faces/demo":          "reads a home that it has made itself",
 }
 

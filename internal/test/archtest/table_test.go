@@ -47,7 +47,6 @@ var notInHot = []string{
 // import path of a package that is neither ours nor the standard library's.
 var notInHotWords = []string{
 	"yaml", "sqlite", "nats", "/mcp", "modelcontextprotocol", "cobra", "bubbletea", "charm.land", "charmbracelet",
-	"goldmark",
 }
 
 // hotPrograms are the programs that hooks start.
