@@ -120,8 +120,8 @@ func TestStopEndsTurnsAndCommands(t *testing.T) {
 	}
 }
 
-// TestStopCleansAfterAFailedInterrupt: a turn that cannot be ended does not keep its commands alive.
-func TestStopCleansAfterAFailedInterrupt(t *testing.T) {
+// TestStopAfterFailedInterrupt: a turn that cannot be ended does not keep its commands alive.
+func TestStopAfterFailedInterrupt(t *testing.T) {
 	f := &fake{fail: []string{"turn/interrupt"}}
 	serve(t, f)
 	ctx, stop := context.WithTimeout(t.Context(), 10*time.Second)
@@ -136,7 +136,7 @@ func TestStopCleansAfterAFailedInterrupt(t *testing.T) {
 	}
 }
 
-func TestStopIsBounded(t *testing.T) {
+func TestStopTimeout(t *testing.T) {
 	f := &fake{mute: []string{"turn/interrupt"}}
 	serve(t, f)
 	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnchosen: what a user says about the conversation is found among other arguments, and only there.
-func TestUnchosen(t *testing.T) {
+// TestConversationArguments: what a user says about the conversation is found among other arguments, and only there.
+func TestConversationArguments(t *testing.T) {
 	t.Parallel()
 	const id = "01a1ffa4-c450-7d03-b99e-792f6b101b39"
 	for _, c := range []struct {

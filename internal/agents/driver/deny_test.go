@@ -52,7 +52,7 @@ func TestDeny(t *testing.T) {
 }
 
 // The commands of Codex that its user has reviewed stay as they are, and its answers never end a turn by continue:false.
-func TestCodexKeepsWhatWasReviewed(t *testing.T) {
+func TestCodexKeepsReviewedCommands(t *testing.T) {
 	t.Parallel()
 	for _, e := range codex.Hooks.Events {
 		if e.Kept != (e.Name != "PreToolUse") || e.Beside {

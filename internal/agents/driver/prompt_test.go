@@ -39,8 +39,8 @@ func TestClaudePrompt(t *testing.T) {
 	}
 }
 
-// TestAlone: who does one task is not kept waiting by a hook.
-func TestAlone(t *testing.T) {
+// TestOneTaskHookDoesNotWait: who does one task is not kept waiting by a hook.
+func TestOneTaskHookDoesNotWait(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]bool{"cli": false, "": false, "sdk-cli": true, "sdk-ts": true} {
 		got := claude.Wake.Alone(func(name string) string {

@@ -157,7 +157,7 @@ var shots = map[string]Seen{
 func TestScreens(t *testing.T) {
 	t.Parallel()
 	all, err := filepath.Glob("testdata/screens/*/*.txt")
-	all = slices.DeleteFunc(all, func(file string) bool { return strings.HasPrefix(filepath.Base(file), "whole-") }) // see TestScreensWhole
+	all = slices.DeleteFunc(all, func(file string) bool { return strings.HasPrefix(filepath.Base(file), "whole-") }) // see TestScreensFullSize
 	if err != nil || len(all) != len(shots) {
 		t.Errorf("there are %d screens, and %d are known: %v", len(all), len(shots), err)
 	}
@@ -230,8 +230,8 @@ func TestScreensCut(t *testing.T) {
 	}
 }
 
-// TestScreensOfOthers: a shell, another program, and nothing are never free.
-func TestScreensOfOthers(t *testing.T) {
+// TestScreensOfOtherPrograms: a shell, another program, and nothing are never free.
+func TestScreensOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	for _, d := range Kinds() {
 		if d.Life.Screen == nil {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestClaudeSheet has what both tried versions write, shortened, and what they do not.
-func TestClaudeSheet(t *testing.T) {
+// TestClaudeSessionFile has what both tried versions write, shortened, and what they do not.
+func TestClaudeSessionFile(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1795287859941)
 	for name, c := range map[string]struct {

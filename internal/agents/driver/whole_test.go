@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestScreensWhole reads screens that were recorded with every empty line, in windows of 200 × 50 and 80 × 24: after the start, and with
+// TestScreensFullSize reads screens that were recorded with every empty line, in windows of 200 × 50 and 80 × 24: after the start, and with
 // a draft of several paragraphs pasted. The terminal had no true colour.
-func TestScreensWhole(t *testing.T) {
+func TestScreensFullSize(t *testing.T) {
 	t.Parallel()
 	const draft = "First paragraph of the job.\n\nSecond paragraph:\n\n\n1. read\n  2. write\n\nThe end."
 	files, err := filepath.Glob("testdata/screens/*/whole-*.txt")

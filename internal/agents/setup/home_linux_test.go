@@ -73,7 +73,7 @@ func tmpOf(t *testing.T) string {
 }
 
 // A home folder in which this user may not write: nothing is changed, and that is said of the place.
-func TestForeignHome(t *testing.T) {
+func TestHomeNotWritable(t *testing.T) {
 	d, done := asNobody(t, func(d *desk) {
 		d.write(".codex/config.toml", "a = 1\n", 0o644)
 		d.write(".gemini/settings.json", "{}", 0o644)

@@ -30,7 +30,7 @@ func (d *desk) hooksOf(file, event string) (all []string) {
 }
 
 // What a user has set in an entry of ours stays theirs: a timeout, for which tools it runs, a word to show.
-func TestOwnHookSettings(t *testing.T) {
+func TestUserHookSettingsAreKept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Command = "/opt/tutti"
@@ -113,7 +113,7 @@ func TestSharedHookEntry(t *testing.T) {
 }
 
 // Hooks speak for the agent for which the server speaks.
-func TestHooksHaveTheNameOfTheServer(t *testing.T) {
+func TestHooksUseServerName(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.ok("claude")
@@ -144,7 +144,7 @@ func TestHooksHaveTheNameOfTheServer(t *testing.T) {
 }
 
 // Hooks use the bus of the server that is registered, whatever is set up first.
-func TestHooksUseTheBusOfTheServer(t *testing.T) {
+func TestHooksUseServerBus(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Root, d.q.Hooks = "/srv/bus", false

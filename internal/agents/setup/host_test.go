@@ -357,7 +357,7 @@ func TestLinksRightsAndBackups(t *testing.T) {
 }
 
 // Who edits the settings of a user as root leaves them the user's.
-func TestOwnerIsKept(t *testing.T) {
+func TestFileOwnerIsKept(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -384,7 +384,7 @@ func TestOwnerIsKept(t *testing.T) {
 }
 
 // What root makes in the home of a user is that user's: the program could not read it otherwise.
-func TestNewFilesBelongToTheHome(t *testing.T) {
+func TestNewFilesHaveHomeOwner(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files away")
@@ -406,7 +406,7 @@ func TestNewFilesBelongToTheHome(t *testing.T) {
 	}
 }
 
-func TestProjectLinkOut(t *testing.T) {
+func TestLinkOutOfProject(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Scope = driver.Project
@@ -433,7 +433,7 @@ func TestProjectLinkOut(t *testing.T) {
 }
 
 // What cannot be done for one file is done for none, and leaves nothing behind.
-func TestNothingHalfDone(t *testing.T) {
+func TestFailedSetupChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(d *desk){
 		"damaged":        func(d *desk) { d.write(".claude/settings.json", "{\"hooks\": {", 0o600) },
@@ -531,7 +531,7 @@ func TestUndo(t *testing.T) {
 	d.same(before, "undone")
 }
 
-func TestOthersOfOpencode(t *testing.T) {
+func TestOpencodeConfigFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ json, jsonc, want string }{
 		{"", "", "opencode.json"},
@@ -554,7 +554,7 @@ func TestOthersOfOpencode(t *testing.T) {
 }
 
 // opencode reads both files: ours stands in one of them.
-func TestOthersHaveNoSecond(t *testing.T) {
+func TestOpencodeSecondConfigFile(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	const old = `{"mcp": {"tutti": {"type": "local", "command": ["/old/tutti", "mcp-serve"]}, "b": {"type": "local", "command": ["b"]}}}`
@@ -571,7 +571,7 @@ func TestOthersHaveNoSecond(t *testing.T) {
 }
 
 // Two names of one file are one file.
-func TestOneFileOfTwoNames(t *testing.T) {
+func TestConfigFileWithTwoNames(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.write(".config/opencode/opencode.json", "{}", 0o600)
@@ -620,7 +620,7 @@ func TestIsHook(t *testing.T) {
 }
 
 // Newer versions have what we do not know; hooks of the older programs and of others stay.
-func TestUnknownStays(t *testing.T) {
+func TestUnknownSettingsAreKept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	text := `{"future": {"x": [1]}, "hooks": {"Later": [{"hooks": [{"type": "prompt", "prompt": "p"}]}], "disabled": ["a"], "on": true,

@@ -259,7 +259,7 @@ func TestSwitchedOff(t *testing.T) {
 }
 
 // The skill of another release is told from the one of this program, and from one that somebody edited.
-func TestLookAtSkill(t *testing.T) {
+func TestSkillState(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	claude, _ := driver.Get("claude")

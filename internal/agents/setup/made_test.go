@@ -8,7 +8,7 @@ import (
 )
 
 // A folder that somebody makes and removes all the time is there or is not: it is never taken for a link.
-func TestMadeMeanwhile(t *testing.T) {
+func TestFolderCreatedDuringSetup(t *testing.T) {
 	t.Parallel()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

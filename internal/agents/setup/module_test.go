@@ -86,8 +86,8 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 	}
 }
 
-// TestModuleReadsTheSwitch: where the program does not answer, the module looks at the switch itself, by the rule of package halt.
-func TestModuleReadsTheSwitch(t *testing.T) {
+// TestModuleReadsHaltSwitch: where the program does not answer, the module looks at the switch itself, by the rule of package halt.
+func TestModuleReadsHaltSwitch(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		prepare func(home, entry string) error
@@ -125,8 +125,8 @@ func TestModuleReadsTheSwitch(t *testing.T) {
 	}
 }
 
-// TestModuleObeys: what the program answers counts, and is what the model reads.
-func TestModuleObeys(t *testing.T) {
+// TestModuleUsesAnswer: what the program answers counts, and is what the model reads.
+func TestModuleUsesAnswer(t *testing.T) {
 	t.Parallel()
 	const reason = "Your user halted all agents."
 	answer := func(event string) string {

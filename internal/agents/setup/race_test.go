@@ -15,7 +15,7 @@ import (
 )
 
 // Several setups at once: each comes to its end, the settings are whole and have ours once, and nothing of anybody is lost.
-func TestAtOnce(t *testing.T) {
+func TestConcurrentSetup(t *testing.T) {
 	t.Parallel()
 	const at = 6
 	for _, before := range []string{"", "{\n  // mine\n  \"a\": 1\n}\n"} {
@@ -64,7 +64,7 @@ func TestAtOnce(t *testing.T) {
 }
 
 // Somebody writes in the moment between the last look and the rename: what he wrote is there afterwards.
-func TestWriteInBetween(t *testing.T) {
+func TestWriteBeforeRename(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Hooks = false
@@ -95,7 +95,7 @@ func TestWriteInBetween(t *testing.T) {
 }
 
 // What somebody writes while we plan is planned for anew, and kept.
-func TestDoAgain(t *testing.T) {
+func TestConcurrentEditIsReplanned(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Hooks = false
@@ -140,7 +140,7 @@ func TestDoAgain(t *testing.T) {
 }
 
 // The second file cannot be written once the first is: the first is put back, and no copy of either stays.
-func TestTakeBack(t *testing.T) {
+func TestRollback(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.write(".claude.json", `{"a": 1}`, 0o600)
@@ -171,7 +171,7 @@ func TestTakeBack(t *testing.T) {
 }
 
 // An empty file goes with what was ours, but not one that a link of the user's leads to: the link would lead nowhere.
-func TestLinkedFileStays(t *testing.T) {
+func TestLinkedFileIsKept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.q.Server = false
@@ -198,7 +198,7 @@ func TestLinkedFileStays(t *testing.T) {
 }
 
 // Newer versions of the programs have what we do not know, in the entry of the server as well.
-func TestUnknownInEntryStays(t *testing.T) {
+func TestUnknownEntryMembersAreKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, text string }{
 		"claude":   {".claude.json", `{"future": {"v": 9}, "mcpServers": {"$schema": 3, "tutti": {"command": "/old/tutti", "args": ["mcp-serve"], "alwaysLoad": true, "new": {"x": [1, 2.50]}}, "c": {"transport": {"kind": "quic"}}}}`},

@@ -58,8 +58,8 @@ func TestReviewHash(t *testing.T) {
 	}
 }
 
-// TestEmptyTableStays: an empty table that was the user's is there after a removal, to the byte.
-func TestEmptyTableStays(t *testing.T) {
+// TestEmptyTableIsKept: an empty table that was the user's is there after a removal, to the byte.
+func TestEmptyTableIsKept(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string][2]string{
 		"opencode": {".config/opencode/opencode.jsonc", "{\n  // mine\n  \"mcp\": {},\n  \"theme\": \"x\"\n}\n"},

@@ -17,8 +17,8 @@ import (
 // childVariable names the home folder that a test hands to a process of its own, for what holds for whole processes.
 const childVariable = "TUTTI_SKILL_TEST_HOME"
 
-// TestNoRoom: where not a byte can be written the files that were there stay, and none is half there.
-func TestNoRoom(t *testing.T) {
+// TestFileSizeLimit: where not a byte can be written the files that were there stay, and none is half there.
+func TestFileSizeLimit(t *testing.T) {
 	if home := os.Getenv(childVariable); home != "" {
 		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 100, Max: 100}); err != nil {
 			t.Fatal(err)
@@ -31,7 +31,7 @@ func TestNoRoom(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
 	path := q.write(t, ".claude/skills/tutti/SKILL.md", "mine")
-	cmd := exec.Command(os.Args[0], "-test.run=^TestNoRoom$")
+	cmd := exec.Command(os.Args[0], "-test.run=^TestFileSizeLimit$")
 	cmd.Env = append(os.Environ(), childVariable+"="+q.Place.Home)
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "failed .") != 2 || !strings.Contains(string(out), syscall.EFBIG.Error()) {

@@ -134,7 +134,7 @@ func TestFormerJob(t *testing.T) {
 }
 
 // Whatever words a script is told, in whatever shell, the verb is told the same; what it says at its end is what the script says.
-func TestScriptWords(t *testing.T) {
+func TestScriptArguments(t *testing.T) {
 	t.Parallel()
 	words := []string{
 		"", " ", "two words", "it's", `"quoted"`, "-x", "--", "--no-such=flag", "line\nbreak", "end\n", "$HOME", "$(touch x)", "`touch x`", "*", "~", "a\\b", "!", "(", "é\xff", "#", ";", "&",

@@ -20,7 +20,7 @@ func allNames() (names []string) {
 	return names
 }
 
-func TestInstallWhereProgramsLook(t *testing.T) {
+func TestInstallPaths(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
@@ -173,7 +173,7 @@ func TestStates(t *testing.T) {
 }
 
 // A second copy of the same second does not replace the first one.
-func TestKeepTwice(t *testing.T) {
+func TestSecondBackupInOneSecond(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
 	q.Force = true
@@ -226,7 +226,7 @@ func TestOldFolderWithOldSkill(t *testing.T) {
 }
 
 // A folder that is of old for one program and not for another is one of today.
-func TestOldForOne(t *testing.T) {
+func TestFolderOldForOneProgram(t *testing.T) {
 	t.Parallel()
 	at := func(rel string) func(driver.Site) string {
 		return func(p driver.Site) string { return filepath.Join(p.Home, rel) }
@@ -501,7 +501,7 @@ func TestMoved(t *testing.T) {
 }
 
 // Many at once write one skill, and nobody finds it half.
-func TestAtOnce(t *testing.T) {
+func TestConcurrentInstall(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
 	q.write(t, ".claude/skills/tutti/SKILL.md", sealed(Name, "x\n", "<!-- ", " -->"))
@@ -527,7 +527,7 @@ func TestAtOnce(t *testing.T) {
 }
 
 // Who edits a file between our look and our write keeps what he wrote.
-func TestEditedMeanwhile(t *testing.T) {
+func TestConcurrentEditIsKept(t *testing.T) {
 	t.Parallel()
 	earlier := sealed(Name, "of an earlier release\n", "<!-- ", " -->")
 	for name, meddle := range map[string]func(path string) error{
