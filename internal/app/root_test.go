@@ -167,7 +167,7 @@ func TestTellOnce(t *testing.T) {
 }
 
 // A list that somebody else could have written accepts nothing.
-func TestRootsAreTrustedOnlyIfOurs(t *testing.T) {
+func TestRootsListPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	near := bus(t, filepath.Join(w.home, "p/.h2a"))

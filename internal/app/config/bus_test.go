@@ -95,7 +95,7 @@ func TestConfigFaults(t *testing.T) {
 	}
 }
 
-func TestConfigThatEverybodyCanWrite(t *testing.T) {
+func TestWorldWritableConfig(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "config.toml")
 	if err := os.WriteFile(path, []byte("[bus]\nallow = [\"claude:*\"]\n"), 0o600); err != nil {

@@ -19,8 +19,8 @@ import (
 	"tutti/internal/halt"
 )
 
-// TestTellEnded: each is told once, whoever tells; who cannot be told for good is logged, and what may go later is an error.
-func TestTellEnded(t *testing.T) {
+// TestNotifyReservationEnded: each is told once, whoever tells; who cannot be told for good is logged, and what may go later is an error.
+func TestNotifyReservationEnded(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	dir := filepath.Join(home, "web")

@@ -70,8 +70,8 @@ func TestWatchBus(t *testing.T) {
 	w.wants(t, "mail")
 }
 
-// TestCameOrWent: a heartbeat is no reason to look, a connection that begins or ends is one.
-func TestCameOrWent(t *testing.T) {
+// TestPresenceChanges: a heartbeat is no reason to look, a connection that begins or ends is one.
+func TestPresenceChanges(t *testing.T) {
 	home := ownHome(t)
 	on := onBus(t, home, "bus")
 	who := address.Instance("claude:api:3f2a9c01b7de")

@@ -63,7 +63,7 @@ func TestAnswer(t *testing.T) {
 }
 
 // Of many who answer at once, one is told that it did.
-func TestFirstAnswerCounts(t *testing.T) {
+func TestOnlyFirstAnswerIsAccepted(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	w, err := Ask(state, request(proc.Self()))
@@ -113,7 +113,7 @@ func TestLeftovers(t *testing.T) {
 }
 
 // A log that is full keeps its newer half.
-func TestDecisionsAreBounded(t *testing.T) {
+func TestDecisionLogLimit(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	w, err := Ask(state, request(proc.Self()))
@@ -136,7 +136,7 @@ func TestDecisionsAreBounded(t *testing.T) {
 }
 
 // What is too long to be seen whole can be refused, and not approved.
-func TestCutIsNotApproved(t *testing.T) {
+func TestTruncatedCannotBeApproved(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	r := request(proc.Self())

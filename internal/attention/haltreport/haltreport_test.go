@@ -80,8 +80,8 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestInstalledIsNotSeen: an entry in the settings is not taken for a hook that runs.
-func TestInstalledIsNotSeen(t *testing.T) {
+// TestInstalledHookIsNotRunning: an entry in the settings is not taken for a hook that runs.
+func TestInstalledHookIsNotRunning(t *testing.T) {
 	got := look(t, agentproc.Agent{CLI: "claude"}, nil, func(o *Options) {
 		dir := filepath.Join(o.Home, ".claude")
 		if err := os.MkdirAll(dir, 0o700); err != nil {

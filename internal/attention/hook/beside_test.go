@@ -42,8 +42,8 @@ func (g *rig) answered(tool, toolInput, rules, option, text string) (r approval.
 	return r, b.String()
 }
 
-// TestAnsweredElsewhere: the answer of the user reaches the agent CLI in the form that it takes, and is kept.
-func TestAnsweredElsewhere(t *testing.T) {
+// TestAnswerReachesAgentCLI: the answer of the user reaches the agent CLI in the form that it takes, and is kept.
+func TestAnswerReachesAgentCLI(t *testing.T) {
 	t.Parallel()
 	const rules = `[{"type":"addRules","rules":[{"toolName":"Bash"}],"behavior":"allow","destination":"localSettings"}]`
 	const asks = `{"questions":[{"question":"Which one?","header":"h","multiSelect":false,"options":[{"label":"red"},{"label":"blue"}]}]}`
@@ -83,8 +83,8 @@ func TestAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// TestAlwaysSaysWhatItGrants: the option names the rule, the mode or the folder.
-func TestAlwaysSaysWhatItGrants(t *testing.T) {
+// TestAlwaysOptionNamesItsScope: the option names the rule, the mode or the folder.
+func TestAlwaysOptionNamesItsScope(t *testing.T) {
 	t.Parallel()
 	for rules, want := range map[string]string{
 		`[{"type":"addRules","rules":[{"toolName":"Bash","ruleContent":"touch:*"}]}]`: "Yes, and always allow Bash(touch:*)",

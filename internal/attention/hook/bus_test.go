@@ -11,7 +11,7 @@ import (
 )
 
 // The project is looked for once: what comes while an event is dealt with is told with the next one, which sees that the mark is another.
-func TestPlaceOfAnEvent(t *testing.T) {
+func TestEventProjectIsCached(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	web := exchange.Project{Name: "web", Path: filepath.Join(home, "web")}

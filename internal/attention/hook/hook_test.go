@@ -71,7 +71,7 @@ func TestEvents(t *testing.T) {
 }
 
 // The word for a first contact, and the one after it: the key is pinned when it is proven that the agent was told of it.
-func TestWords(t *testing.T) {
+func TestFirstContactVerdict(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	me := g.whose("claude", "c1")
@@ -209,9 +209,9 @@ func TestTwoConversations(t *testing.T) {
 	has(t, text, "0 unread messages", "not acknowledged: 1")
 }
 
-// TestGoesOn: an agent that was told to stop, and that its user lets go on without a word of its own, is told so once, with its mail and
+// TestResumeNotice: an agent that was told to stop, and that its user lets go on without a word of its own, is told so once, with its mail and
 // without any.
-func TestGoesOn(t *testing.T) {
+func TestResumeNotice(t *testing.T) {
 	t.Parallel()
 	for _, host := range hosts {
 		g := newRig(t)
@@ -320,7 +320,7 @@ func TestEngageUnderHalt(t *testing.T) {
 }
 
 // Where nothing can be remembered, what was printed counts as shown: it would come again and again.
-func TestNoPlaceForNotes(t *testing.T) {
+func TestNotesCannotBeStored(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	me := g.whose("claude", "c1")

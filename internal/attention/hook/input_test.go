@@ -71,7 +71,7 @@ func TestReadInputTooLarge(t *testing.T) {
 }
 
 // An input that never begins, and one that never ends.
-func TestReadInputForEver(t *testing.T) {
+func TestReadInputEndless(t *testing.T) {
 	t.Parallel()
 	for _, begins := range []bool{false, true} {
 		r, w := pipe(t)

@@ -97,7 +97,7 @@ func (g *projectRig) at(event string) (text string, turn bool) {
 
 // A program that cannot look itself is replaced when something is new, and only then. Where the other one is not there, the mail of the bus is
 // dealt with all the same.
-func TestLetterElsewhere(t *testing.T) {
+func TestCommsMailReplacesProgram(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	step := func(when, event string, want int) {
@@ -184,7 +184,7 @@ func (g *projectRig) wrote(conv string, kind protocol.Type, seq int) {
 }
 
 // A message is told once, as text of a peer, with its verification, where the conversation stands and the rule.
-func TestLetter(t *testing.T) {
+func TestCommsMessage(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"} {
 		t.Run(event, func(t *testing.T) {
@@ -225,7 +225,7 @@ func TestLetter(t *testing.T) {
 
 // What came with a prompt of which nothing came is told again with the next one, once: the program may have taken it back. A second hook
 // for that prompt changes nothing about it, also when it looks again, as it does while the mailbox has changed a moment ago.
-func TestLetterLost(t *testing.T) {
+func TestCommsMessageAfterLostPrompt(t *testing.T) {
 	t.Parallel()
 	for name, age := range map[string]time.Duration{"just come": 0, "lies there": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestProjectOfAnyName(t *testing.T) {
 }
 
 // What a signature is worth, and what must not be acted on.
-func TestLetterWords(t *testing.T) {
+func TestCommsVerdicts(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	path := filepath.Join(g.home, ".config/cross-agent-comms/signers.toml")
@@ -333,7 +333,7 @@ func TestLetterWords(t *testing.T) {
 }
 
 // The rule for each type.
-func TestLetterRules(t *testing.T) {
+func TestCommsRules(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[protocol.Type]string{
 		protocol.Request: "say in your next reply", protocol.Progress: "do not page your user", protocol.Query: "holds up the other side",
@@ -347,7 +347,7 @@ func TestLetterRules(t *testing.T) {
 }
 
 // A progress is no reason for a turn; it comes with the next thing that is said.
-func TestProgressDoesNotPage(t *testing.T) {
+func TestProgressStartsNoTurn(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	g.wrote("prep-work", protocol.Request, 1)
@@ -407,7 +407,7 @@ func TestDeferral(t *testing.T) {
 }
 
 // With nothing new neither settings nor gpg are asked, and nothing is written.
-func TestSilentPath(t *testing.T) {
+func TestNoNewsReadsNothing(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	for range 3 {
@@ -430,7 +430,7 @@ func TestSilentPath(t *testing.T) {
 
 // While it is halted nothing but the halt is told; after that the remark of the protocol is said once; and nothing is told before
 // the user has let the agent go on.
-func TestLettersHalted(t *testing.T) {
+func TestCommsHalted(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	g.lay("notes", "first", protocol.Request, 1, "", commstest.Alice)
@@ -472,7 +472,7 @@ func TestLettersHalted(t *testing.T) {
 }
 
 // The twelfth poll that finds nothing: silence is told once, to be passed on.
-func TestSilence(t *testing.T) {
+func TestCommsPollSilence(t *testing.T) {
 	t.Parallel()
 	for _, mailbox := range []bool{false, true} {
 		g := newProjectRig(t)
@@ -495,7 +495,7 @@ func TestSilence(t *testing.T) {
 }
 
 // A release that comes is told; one that lay there before is not.
-func TestRelease(t *testing.T) {
+func TestCommsRelease(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	g.lay("notes", "old", protocol.Request, 1, "", commstest.Alice)
@@ -512,7 +512,7 @@ func TestRelease(t *testing.T) {
 }
 
 // However many there are and whatever they are called, an answer keeps its size, also beside mail of the bus, and all of them are told.
-func TestManyLetters(t *testing.T) {
+func TestManyCommsMessages(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	me, err := g.w.Identity.Bound(t.Context(), "claude", "c1")
@@ -584,7 +584,7 @@ func TestHostileTitle(t *testing.T) {
 }
 
 // Of several hooks of one conversation one tells of a message; what could not be written is told again.
-func TestLettersAtOnce(t *testing.T) {
+func TestConcurrentCommsHooks(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
 	g.lay("notes", "prep-work", protocol.Request, 1, "", commstest.Alice)

@@ -14,7 +14,7 @@ import (
 )
 
 // A turn that was broken off may have taken its mail with it: the next prompt brings it again, once.
-func TestBrokenOff(t *testing.T) {
+func TestMailAfterInterruptedTurn(t *testing.T) {
 	t.Parallel()
 	for _, host := range hosts {
 		g := newRig(t)
@@ -54,7 +54,7 @@ func TestBrokenOff(t *testing.T) {
 }
 
 // What a hook prints while another one of the conversation is at work is no less remembered.
-func TestHooksBesideEachOther(t *testing.T) {
+func TestConcurrentHooks(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	me := g.whose("claude", "c1")
@@ -83,7 +83,7 @@ func TestHooksBesideEachOther(t *testing.T) {
 }
 
 // A conversation that is over before it went on with its mail leaves it to the next one.
-func TestOver(t *testing.T) {
+func TestEndedConversation(t *testing.T) {
 	t.Parallel()
 	for _, host := range hosts {
 		g := newRig(t)
@@ -107,7 +107,7 @@ func TestOver(t *testing.T) {
 }
 
 // A halt that comes while a hook is at work is heard before anything is printed, and no message has been the reason for a turn.
-func TestHaltMeanwhile(t *testing.T) {
+func TestHaltDuringHook(t *testing.T) {
 	t.Parallel()
 	for _, host := range hosts {
 		for _, m := range []driver.Moment{driver.Prompt, driver.Stop} {

@@ -66,8 +66,8 @@ func TestUnreadableSwitch(t *testing.T) {
 	}
 }
 
-// TestReach: hooks put down in which process they were seen, and which halt they made known there.
-func TestReach(t *testing.T) {
+// TestHookRecordsItsProcess: hooks put down in which process they were seen, and which halt they made known there.
+func TestHookRecordsItsProcess(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	fire := func(event string, denies bool) hookmark.Mark {
@@ -100,8 +100,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestToldIsNotAcknowledged: an answer that only tells the model of the halt is no acknowledgement, because the agent goes on.
-func TestToldIsNotAcknowledged(t *testing.T) {
+// TestHaltNoticeIsNotAcknowledgement: an answer that only tells the model of the halt is no acknowledgement, because the agent goes on.
+func TestHaltNoticeIsNotAcknowledgement(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]uint64{"codex": 0, "gemini": 0, "claude": 1} {
 		g := newRig(t)
@@ -157,8 +157,8 @@ func TestDeniedUntilEngaged(t *testing.T) {
 	}
 }
 
-// TestBeside: a hook beside an open dialog waits, and denies when a halt comes; it leaves without a word when the dialog was answered.
-func TestBeside(t *testing.T) {
+// TestHookBesideDialog: a hook beside an open dialog waits, and denies when a halt comes; it leaves without a word when the dialog was answered.
+func TestHookBesideDialog(t *testing.T) {
 	t.Parallel()
 	for _, halts := range []bool{true, false} {
 		g := newRig(t)

@@ -12,8 +12,8 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestWaits: at the beginning of a conversation its agent is told what waits, in one line in which nobody else has written.
-func TestWaits(t *testing.T) {
+// TestWaitingListAtStart: at the beginning of a conversation its agent is told what waits, in one line in which nobody else has written.
+func TestWaitingListAtStart(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	start, prompt := eventOf("claude", driver.Start), eventOf("claude", driver.Prompt)
@@ -60,8 +60,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestWaitsElsewhere: another program is asked for once, at the beginning, before anything was done.
-func TestWaitsElsewhere(t *testing.T) {
+// TestWaitingListReplacesProgram: another program is asked for once, at the beginning, before anything was done.
+func TestWaitingListReplacesProgram(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	calls := 0

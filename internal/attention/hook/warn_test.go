@@ -273,8 +273,8 @@ func TestWarnAfterHalt(t *testing.T) {
 	}
 }
 
-// TestWarnIsCheap: as long as there is no lease the bus is not opened, also when there has been one.
-func TestWarnIsCheap(t *testing.T) {
+// TestWarnWithoutReservations: as long as there is no lease the bus is not opened, also when there has been one.
+func TestWarnWithoutReservations(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
 	g.whose("claude", "c1")

@@ -82,7 +82,7 @@ func (w *worker) heard(want string) {
 	}
 }
 
-func TestJobHears(t *testing.T) {
+func TestJobIsReported(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"claude", "codex", "gemini"} {
 		t.Run(host, func(t *testing.T) {
@@ -132,7 +132,7 @@ func TestJobHears(t *testing.T) {
 }
 
 // What is no question for a permission is none, and an agent that works on nothing is heard of nowhere.
-func TestJobHearsNot(t *testing.T) {
+func TestJobIsNotReported(t *testing.T) {
 	t.Parallel()
 	w := newWorker(t, "gemini")
 	w.says(driver.Prompt, "c1")

@@ -89,7 +89,7 @@ func TestRecordAfterLostCounter(t *testing.T) {
 }
 
 // A mark that says nothing new is not written: hooks record at every tool call.
-func TestRecordWritesOnlyNews(t *testing.T) {
+func TestRecordWritesOnlyChanges(t *testing.T) {
 	state := t.TempDir()
 	m := own(t)
 	record(t, state, m)
@@ -108,7 +108,7 @@ func TestRecordWritesOnlyNews(t *testing.T) {
 	}
 }
 
-func TestAllDropsTheDead(t *testing.T) {
+func TestAllDropsDeadProcesses(t *testing.T) {
 	state := t.TempDir()
 	child := exec.Command("sleep", "60")
 	if err := child.Start(); err != nil {

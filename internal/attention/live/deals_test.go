@@ -22,9 +22,9 @@ func (d *deals) Look(context.Context) ([]agreement.Growth, error) {
 	return []agreement.Growth{{ID: "n:1", New: 1, Total: n}}, nil
 }
 
-// TestDeals: within dealsEvery a session is told of what was added to its negotiations, but for the time in which its user lets
+// TestNegotiationNews: within dealsEvery a session is told of what was added to its negotiations, but for the time in which its user lets
 // nothing be told, and the bus is asked for nothing more often than that.
-func TestDeals(t *testing.T) {
+func TestNegotiationNews(t *testing.T) {
 	d := &deals{}
 	fake(t, func(o *Options) { o.Deals = func(*presence.Session) Deals { return d } }, func(t *testing.T, r *rig) {
 		r.open("sess:me")
@@ -48,8 +48,8 @@ func TestDeals(t *testing.T) {
 	})
 }
 
-// TestDealsAtOnce: what another party adds to a journal is told because the watcher of the store says so: no timer asks for a look.
-func TestDealsAtOnce(t *testing.T) {
+// TestNegotiationNewsIsImmediate: what another party adds to a journal is told because the watcher of the store says so: no timer asks for a look.
+func TestNegotiationNewsIsImmediate(t *testing.T) {
 	d := &deals{}
 	change := func(o *Options) {
 		o.Heartbeat, o.DealsEvery = time.Hour, time.Hour

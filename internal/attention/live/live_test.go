@@ -68,7 +68,7 @@ func TestOpenAndClose(t *testing.T) {
 	})
 }
 
-func TestDrainingStays(t *testing.T) {
+func TestDrainingIsKept(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.open("sess:me")
 		if s, _, err := r.a.Close(t.Context(), "sess:me", presence.Draining); err != nil || s.State != presence.Draining {
@@ -109,8 +109,8 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestClosedByAnother: whoever has the right to close a session has the last word.
-func TestClosedByAnother(t *testing.T) {
+// TestClosedByOtherProcess: whoever has the right to close a session has the last word.
+func TestClosedByOtherProcess(t *testing.T) {
 	for _, state := range []string{presence.Closed, presence.StateExpired} {
 		fakeNamed(t, state, func(t *testing.T, r *rig) {
 			r.open("sess:me")
@@ -261,8 +261,8 @@ func (r *rig) clear() {
 	synctest.Wait()
 }
 
-// TestHaltBetweenLooks: a halt that nobody here has seen stops pushes as well.
-func TestHaltBetweenLooks(t *testing.T) {
+// TestHaltBetweenPolls: a halt that nobody here has seen stops pushes as well.
+func TestHaltBetweenPolls(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.open("sess:me")
 		r.epoch.Add(1)
@@ -303,8 +303,8 @@ func TestOpenedWhileHalted(t *testing.T) {
 	})
 }
 
-// TestAsleep: after a gap in its own ticking nobody is said to have left for a heartbeat, and nothing is told twice.
-func TestAsleep(t *testing.T) {
+// TestSuspendedMachine: after a gap in its own ticking nobody is said to have left for a heartbeat, and nothing is told twice.
+func TestSuspendedMachine(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		sleeper, dead := r.peer("sess:p"), r.peer("sess:q")
 		r.open("sess:me")

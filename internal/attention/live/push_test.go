@@ -125,7 +125,7 @@ func (l *looked) List(ctx context.Context, k store.Kind, owner string) iter.Seq2
 	return l.Docs.List(ctx, k, owner)
 }
 
-func TestOrderOfOneLook(t *testing.T) {
+func TestEventOrderInOnePoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New(memstore.Options{})
@@ -142,8 +142,8 @@ func TestOrderOfOneLook(t *testing.T) {
 	})
 }
 
-// TestNothingTwice: a store that fails, a session that is swept and a folder that comes and goes repeat nothing.
-func TestNothingTwice(t *testing.T) {
+// TestNoDuplicateEvents: a store that fails, a session that is swept and a folder that comes and goes repeat nothing.
+func TestNoDuplicateEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := memstore.New(memstore.Options{})
@@ -175,7 +175,7 @@ func TestNothingTwice(t *testing.T) {
 	})
 }
 
-func TestUnfitHidesNothing(t *testing.T) {
+func TestInvalidMessageHidesNoOther(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.put("env:1:a")
 		bad := store.Key{Kind: store.Inbox, Owner: me.Mailbox(), Name: "bad"}
@@ -198,8 +198,8 @@ func TestUnfitHidesNothing(t *testing.T) {
 	})
 }
 
-// TestInTheMaking: a message that was half written when the session began is told when it is whole.
-func TestInTheMaking(t *testing.T) {
+// TestHalfWrittenMessage: a message that was half written when the session began is told when it is whole.
+func TestHalfWrittenMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, folder(t), nil)
 	pushes := make(chan string, 16)
@@ -249,7 +249,7 @@ func TestHostilePeers(t *testing.T) {
 	})
 }
 
-func TestPushesStandInTheTrail(t *testing.T) {
+func TestPushesAreInTheTrail(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.put("env:1:a")
 		r.open("sess:me")

@@ -63,8 +63,8 @@ func TestReadyAfterHalt(t *testing.T) {
 	})
 }
 
-// TestNeverReady: an agent that never listens holds up no end.
-func TestNeverReady(t *testing.T) {
+// TestNeverReadyDoesNotBlockClose: an agent that never listens holds up no end.
+func TestNeverReadyDoesNotBlockClose(t *testing.T) {
 	fake(t, func(o *Options) { o.Ready = make(chan struct{}) }, func(t *testing.T, r *rig) {
 		r.put("env:1")
 		r.open("sess:me")
@@ -93,8 +93,8 @@ func (h *hanging) Replace(ctx context.Context, k store.Key, data []byte, old sto
 	return h.Store.Replace(ctx, k, data, old)
 }
 
-// TestLeaveWhileBeating: a heartbeat that does not come back holds up the end no longer than whoever leaves wants to wait.
-func TestLeaveWhileBeating(t *testing.T) {
+// TestCloseDuringHeartbeat: a heartbeat that does not come back holds up the end no longer than whoever leaves wants to wait.
+func TestCloseDuringHeartbeat(t *testing.T) {
 	t.Parallel()
 	s := &hanging{Store: memstore.New(memstore.Options{}), hangs: make(chan struct{})}
 	r := newRig(t, s, func(o *Options) { o.Heartbeat = 10 * time.Second })

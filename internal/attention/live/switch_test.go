@@ -7,8 +7,8 @@ import (
 	"tutti/internal/halt"
 )
 
-// TestLateLook: a look at the switch that ends after the user let the session go on stops nothing, and the next one does.
-func TestLateLook(t *testing.T) {
+// TestLatePollAfterResume: a look at the switch that ends after the user let the session go on stops nothing, and the next one does.
+func TestLatePollAfterResume(t *testing.T) {
 	engages := true
 	h := &held{}
 	h.a = &Attendance{o: Options{Switch: follow.Switch{Read: func() halt.State {

@@ -13,8 +13,8 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestEngagedElsewhere: who was let go on at a terminal is told of what comes then.
-func TestEngagedElsewhere(t *testing.T) {
+// TestResumedInTerminal: who was let go on at a terminal is told of what comes then.
+func TestResumedInTerminal(t *testing.T) {
 	on, fails := false, false
 	change := func(o *Options) {
 		o.Engaged = func(_ context.Context, i address.Instance) (bool, error) {

@@ -95,7 +95,7 @@ func asks(agent, about string) Condition {
 	return Condition{Kind: Approval, Of: "claude:" + agent, Agent: agent, About: about}
 }
 
-func TestOnceAndGrouped(t *testing.T) {
+func TestNoticesAreGrouped(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	api, web := asks("api", "Bash"), asks("web", "Edit")
@@ -121,7 +121,7 @@ func TestOnceAndGrouped(t *testing.T) {
 	}
 }
 
-func TestOnceAMinute(t *testing.T) {
+func TestOneNoticeAMinute(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	r.look(asks("api", "Bash ls"))

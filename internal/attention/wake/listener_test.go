@@ -111,7 +111,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-func TestWaitIsLate(t *testing.T) {
+func TestWaitWithoutServer(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
 	began := time.Now()
@@ -195,8 +195,8 @@ func TestRelease(t *testing.T) {
 	p.ends("after the halt", waits, true)
 }
 
-// TestWaitsForNobody: of a hook whose program ended only the shell between them nobody hears how it ends. The bell says so.
-func TestWaitsForNobody(t *testing.T) {
+// TestHookWhoseProgramEnded: of a hook whose program ended only the shell between them nobody hears how it ends. The bell says so.
+func TestHookWhoseProgramEnded(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
 	b := p.bell(talk)
@@ -213,8 +213,8 @@ func TestWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestMeetsNobody: a hook that looks for a server gives up when its agent CLI has ended.
-func TestMeetsNobody(t *testing.T) {
+// TestHookGivesUpWhenAgentEnds: a hook that looks for a server gives up when its agent CLI has ended.
+func TestHookGivesUpWhenAgentEnds(t *testing.T) {
 	t.Parallel()
 	shell := exec.Command("/bin/sh", "-c", `"$0" & wait`, os.Args[0])
 	shell.Env = append(os.Environ(), "WAKE_TEST_MEET="+t.TempDir())
@@ -255,8 +255,8 @@ func TestTell(t *testing.T) {
 	p.word(Word{Conversation: talk, Event: "PostToolUse"})
 }
 
-// TestRubbish: who says what is no word, too much, or nothing is shown out, and others are heard all the same.
-func TestRubbish(t *testing.T) {
+// TestInvalidInput: who says what is no word, too much, or nothing is shown out, and others are heard all the same.
+func TestInvalidInput(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
 	b := p.bell(talk)
@@ -418,8 +418,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestLateWord: what a hook says is passed over when one that came later was heard first.
-func TestLateWord(t *testing.T) {
+// TestLateEventIsIgnored: what a hook says is passed over when one that came later was heard first.
+func TestLateEventIsIgnored(t *testing.T) {
 	t.Parallel()
 	var heard []string
 	b := &Socket{o: BellOptions{Heard: func(w Word) { heard = append(heard, w.Event) }}}

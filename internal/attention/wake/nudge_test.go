@@ -201,8 +201,8 @@ func (s *stage) untouched(what string, a Attempt, later bool) {
 	}
 }
 
-// TestNudgeMeetsADraft: what its user types in the same moment is not submitted.
-func TestNudgeMeetsADraft(t *testing.T) {
+// TestNudgeKeepsDraft: what its user types in the same moment is not submitted.
+func TestNudgeKeepsDraft(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "idle")
 	asked := 0
@@ -218,8 +218,8 @@ func TestNudgeMeetsADraft(t *testing.T) {
 	}
 }
 
-// TestNudgeGoesOn: a sentence that the program has shown too late is submitted the next time, and not typed again.
-func TestNudgeGoesOn(t *testing.T) {
+// TestNudgeSubmitsLateText: a sentence that the program has shown too late is submitted the next time, and not typed again.
+func TestNudgeSubmitsLateText(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "idle")
 	s.tmux("send-keys", "-l", Sentence)

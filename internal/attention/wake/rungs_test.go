@@ -150,8 +150,8 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// TestDesktopRung: where there is no desktop nothing was done; a notice that was not taken is a fault, and no knock.
-func TestDesktopRung(t *testing.T) {
+// TestDesktopWake: where there is no desktop nothing was done; a notice that was not taken is a fault, and no knock.
+func TestDesktopWake(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("nobody answers")
 	for _, c := range []struct {

@@ -36,7 +36,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, now: time.Date(2030, 5, 1, 10, 0, 0, 0, time.UTC)}
-	written := r.now.AddDate(1, 0, 0) // after all that happens: sessions with a heartbeat ahead are kept (see TestAhead)
+	written := r.now.AddDate(1, 0, 0) // after all that happens: sessions with a heartbeat ahead are kept (see TestHeartbeatInTheFuture)
 	r.store = memstore.New(memstore.Options{Now: func() time.Time { return written }})
 	r.book = &Book{Store: r.store}
 	r.o = Options{
@@ -222,8 +222,8 @@ func (r *rig) session(status string, beat, called time.Time) {
 	}
 }
 
-// TestLeftAlone: what is no stall.
-func TestLeftAlone(t *testing.T) {
+// TestNotStalled: what is no stall.
+func TestNotStalled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -282,8 +282,8 @@ func TestLeftAlone(t *testing.T) {
 	}
 }
 
-// TestTokensComeBack: limits are waited for, and do not last for ever.
-func TestTokensComeBack(t *testing.T) {
+// TestRateLimitEnds: limits are waited for, and do not last for ever.
+func TestRateLimitEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	began := r.now
@@ -314,8 +314,8 @@ func TestFailsafe(t *testing.T) {
 	}
 }
 
-// TestDry: without a relauncher nothing is written, and each thing is said once.
-func TestDry(t *testing.T) {
+// TestWithoutRelauncher: without a relauncher nothing is written, and each thing is said once.
+func TestWithoutRelauncher(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.record("paused")
@@ -412,8 +412,8 @@ func TestCleared(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: after a restart of the machine not everybody goes on in one beat.
-func TestManyAtOnce(t *testing.T) {
+// TestManyStalledAgents: after a restart of the machine not everybody goes on in one beat.
+func TestManyStalledAgents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for n := range 3 * busy {
@@ -433,8 +433,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// TestHaltBetween: a halt that comes while a beat is under way ends it.
-func TestHaltBetween(t *testing.T) {
+// TestHaltDuringRound: a halt that comes while a beat is under way ends it.
+func TestHaltDuringRound(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for n := range 3 {
@@ -453,8 +453,8 @@ func TestHaltBetween(t *testing.T) {
 	}
 }
 
-// TestTwoDrums: one works, the other is told who does; and one that was stopped for too long does nothing more.
-func TestTwoDrums(t *testing.T) {
+// TestTwoWatchdogs: one works, the other is told who does; and one that was stopped for too long does nothing more.
+func TestTwoWatchdogs(t *testing.T) {
 	t.Parallel()
 	s, err := filestore.Open(t.TempDir()+"/.h2a", filestore.Options{Create: true, CreatedBy: "test"})
 	if err != nil {
@@ -512,8 +512,8 @@ func TestStoppedForLong(t *testing.T) {
 	}
 }
 
-// TestWaitsAnew: an entry that waits is judged again as soon as it, or a session of its agent, is another one: what was to be waited for may be over.
-func TestWaitsAnew(t *testing.T) {
+// TestWaitingEntryIsRechecked: an entry that waits is judged again as soon as it, or a session of its agent, is another one: what was to be waited for may be over.
+func TestWaitingEntryIsRechecked(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	d := New(r.o)

@@ -13,9 +13,9 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// TestElsewhere: a request goes, signed, to the endpoint of the agent, and is one that the program there follows. Without an endpoint, or with one that
+// TestRemoteAgent: a request goes, signed, to the endpoint of the agent, and is one that the program there follows. Without an endpoint, or with one that
 // does not take it, nobody was asked.
-func TestElsewhere(t *testing.T) {
+func TestRemoteAgent(t *testing.T) {
 	t.Parallel()
 	const url = "http://127.0.0.1:1/h2a/envelopes"
 	for _, c := range []struct {

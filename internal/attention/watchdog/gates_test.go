@@ -105,8 +105,8 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestBlockedOthers: what others are blocked by, or somebody has laid under another name, keeps nobody from being asked.
-func TestBlockedOthers(t *testing.T) {
+// TestBlockersOfOthersAreIgnored: what others are blocked by, or somebody has laid under another name, keeps nobody from being asked.
+func TestBlockersOfOthersAreIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.raise("codex:web:aaaaaaaaaaa1")
@@ -119,8 +119,8 @@ func TestBlockedOthers(t *testing.T) {
 	}
 }
 
-// TestWaitingTakeNoPlace: those who are found to wait for a person keep nobody from being asked, however many they are, and are looked at again in turn.
-func TestWaitingTakeNoPlace(t *testing.T) {
+// TestWaitingDoNotUseTheLimit: those who are found to wait for a person keep nobody from being asked, however many they are, and are looked at again in turn.
+func TestWaitingDoNotUseTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, waiting := range []int{busy, looks - 1, 5 * looks} {
 		t.Run(fmt.Sprint(waiting), func(t *testing.T) {
@@ -160,8 +160,8 @@ func TestWaitingTakeNoPlace(t *testing.T) {
 	}
 }
 
-// TestToldAgain: an agent that is given up a second time is put before its person again: also when the first time was answered, or left lying.
-func TestToldAgain(t *testing.T) {
+// TestEscalatedAgain: an agent that is given up a second time is put before its person again: also when the first time was answered, or left lying.
+func TestEscalatedAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name    string
@@ -229,8 +229,8 @@ func TestHaltWhileDecided(t *testing.T) {
 	}
 }
 
-// TestSaysTokens: the session of an agent may know of a limit that the record does not.
-func TestSaysTokens(t *testing.T) {
+// TestSessionReportsRateLimit: the session of an agent may know of a limit that the record does not.
+func TestSessionReportsRateLimit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	began := r.now
@@ -321,9 +321,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestClearedStays: what a person has cleared of an agent whose program has ended is not found a second time, also by a program that was started since.
+// TestClearedEntryStaysCleared: what a person has cleared of an agent whose program has ended is not found a second time, also by a program that was started since.
 // When the agent lived again, and ended again, that is another matter.
-func TestClearedStays(t *testing.T) {
+func TestClearedEntryStaysCleared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.session("working", r.now.Add(-2*time.Minute), time.Time{})

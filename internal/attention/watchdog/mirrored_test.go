@@ -70,9 +70,9 @@ func TestMirroredSession(t *testing.T) {
 	}
 }
 
-// TestAhead: what a session says with a heartbeat that lies ahead of the clock counts as long as what was written when it was, and does not
+// TestHeartbeatInTheFuture: what a session says with a heartbeat that lies ahead of the clock counts as long as what was written when it was, and does not
 // keep an agent from being asked until the clock has caught up. The twenty-fourth weakness.
-func TestAhead(t *testing.T) {
+func TestHeartbeatInTheFuture(t *testing.T) {
 	t.Parallel()
 	for ahead, most := range map[time.Duration]time.Duration{ // within the skew of clocks it is believed to the letter
 		30 * time.Second: presence.Expiry + 30*time.Second, 24 * time.Hour: presence.Expiry, 50 * 365 * 24 * time.Hour: presence.Expiry,

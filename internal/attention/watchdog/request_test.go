@@ -239,9 +239,9 @@ func TestMirroredAsker(t *testing.T) {
 	}
 }
 
-// TestBeatFollowsMail: where somebody beats, requests are followed with the beat, and asked for once is asked once; those that do not count are taken away,
+// TestRoundFollowsRequests: where somebody beats, requests are followed with the beat, and asked for once is asked once; those that do not count are taken away,
 // and where the agent waits for its person they stay.
-func TestBeatFollowsMail(t *testing.T) {
+func TestRoundFollowsRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name         string

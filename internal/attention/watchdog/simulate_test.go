@@ -63,8 +63,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayIsTheDrum: a drum that is left to itself does what the replay of its own log says.
-func TestReplayIsTheDrum(t *testing.T) {
+// TestReplayMatchesWatchdog: a drum that is left to itself does what the replay of its own log says.
+func TestReplayMatchesWatchdog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for n := range 5 {
@@ -100,8 +100,8 @@ func TestReplayIsTheDrum(t *testing.T) {
 	}
 }
 
-// TestHostileDay: a file that somebody else has made costs no more than it is long.
-func TestHostileDay(t *testing.T) {
+// TestOversizedDayFile: a file that somebody else has made costs no more than it is long.
+func TestOversizedDayFile(t *testing.T) {
 	t.Parallel()
 	far := `{"event":"recorded","instance":"a:b","workStatus":"paused","at":"2930-05-01T10:00:00.000Z"}`
 	began := time.Now()
