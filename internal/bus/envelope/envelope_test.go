@@ -40,7 +40,7 @@ func parse(t testing.TB, raw []byte) *Envelope {
 	return e
 }
 
-func TestDraftIsReadBack(t *testing.T) {
+func TestDraftRoundTrip(t *testing.T) {
 	t.Parallel()
 	raw := draft(t, Draft{
 		ID: "env:1:ab", Target: "codex:b:77aa88bb99cc", ThreadID: "thr:1:ab", ReplyTo: "env:0:aa", CausationID: "c", CorrelationID: "k",
@@ -170,7 +170,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-func TestFillKeepsWhatIsThere(t *testing.T) {
+func TestFillKeepsMembers(t *testing.T) {
 	t.Parallel()
 	got, err := Fill([]byte(`{"body":{"text":"x"},"actor":{"role":"CONTROL"},"x":1.0,"type":"propose"}`), ana, now)
 	if err != nil || Check(got) != nil {
@@ -256,8 +256,8 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// TestSignaturesOfStrangers reads what may lie in a mailbox: nothing of it looks unsigned, or costs much.
-func TestSignaturesOfStrangers(t *testing.T) {
+// TestHostileSignatures reads what may lie in a mailbox: nothing of it looks unsigned, or costs much.
+func TestHostileSignatures(t *testing.T) {
 	t.Parallel()
 	base := draft(t, Draft{})
 	for value, want := range map[string]int{

@@ -73,8 +73,8 @@ func TestKeySet(t *testing.T) {
 	}
 }
 
-// TestDecodeOfDamage cuts and changes a summary at each byte: an error or a summary, never a panic or one that is too long.
-func TestDecodeOfDamage(t *testing.T) {
+// TestDecodeDamaged cuts and changes a summary at each byte: an error or a summary, never a panic or one that is too long.
+func TestDecodeDamaged(t *testing.T) {
 	t.Parallel()
 	raw, _ := Sign(draft(t, Draft{Text: "hello"}), ana.Instance, signature.Generate())
 	_, _, summary, _ := ProjectionWith(1, func(address.Instance) []signature.Public { return nil }).Make(raw, now)

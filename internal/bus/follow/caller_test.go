@@ -13,8 +13,8 @@ import (
 	"tutti/internal/store/memstore"
 )
 
-// TestFullLooksOnDemand: who brings a timer of his own decides when everything is looked at, and when somebody has left.
-func TestFullLooksOnDemand(t *testing.T) {
+// TestFullPollOnDemand: who brings a timer of his own decides when everything is looked at, and when somebody has left.
+func TestFullPollOnDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full := make(chan struct{})
@@ -47,8 +47,8 @@ func TestFullLooksOnDemand(t *testing.T) {
 	})
 }
 
-// TestOrderOfALook: who came, who left, what arrived.
-func TestOrderOfALook(t *testing.T) {
+// TestEventOrder: who came, who left, what arrived.
+func TestEventOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		full := make(chan struct{})

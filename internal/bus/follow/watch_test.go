@@ -173,7 +173,7 @@ func only(owners ...string) func(*Options) {
 
 const from = "codex:web:0a1b2c3d4e5f"
 
-func TestNewMailIsToldOnce(t *testing.T) {
+func TestNewMailIsReportedOnce(t *testing.T) {
 	both(t, func(t *testing.T, s store.Docs) {
 		if _, err := s.Create(t.Context(), store.Key{Kind: store.Inbox, Owner: "me", Name: "old"}, message("old", "before")); err != nil {
 			t.Fatal(err)
@@ -200,7 +200,7 @@ func TestNewMailIsToldOnce(t *testing.T) {
 }
 
 // A file of another name that has the id of a message does not keep the message from being told.
-func TestCopyUnderAnotherNameIsTold(t *testing.T) {
+func TestCopyUnderAnotherNameIsReported(t *testing.T) {
 	both(t, func(t *testing.T, s store.Docs) {
 		b := start(t, s, only("me", "alias"))
 		b.put("me", "zzz", "1", "the copy comes first")
@@ -343,7 +343,7 @@ func TestHaltedAtTheStart(t *testing.T) {
 
 // A file that a foreign program fills after it has made it is told when it is whole, one that stays unfit is named once, and
 // neither hides another.
-func TestUnfitFiles(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	s := folder(t)
 	b := start(t, s, func(o *Options) {
@@ -413,7 +413,7 @@ func TestWithoutWatcher(t *testing.T) {
 	}
 }
 
-func TestRunHandsOnErrors(t *testing.T) {
+func TestRunReturnsErrors(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	o := Options{Store: memstore.New(memstore.Options{}), Switch: Switch{Read: func() halt.State { return halt.State{} }}}
@@ -427,7 +427,7 @@ func TestRunHandsOnErrors(t *testing.T) {
 }
 
 // Mailboxes that come to the reader later are followed from the next full look on.
-func TestMailboxesMayChange(t *testing.T) {
+func TestMailboxesChange(t *testing.T) {
 	t.Parallel()
 	var owners atomic.Pointer[[]string]
 	owners.Store(&[]string{"me"})
@@ -440,7 +440,7 @@ func TestMailboxesMayChange(t *testing.T) {
 	b.want(`mail alias 1 ` + from + ` "for the alias"`)
 }
 
-func TestRecentForgetsOnlyTheOldest(t *testing.T) {
+func TestRecentDropsOldest(t *testing.T) {
 	t.Parallel()
 	var r recent
 	for i := range uint64(3 * recentLimit) {

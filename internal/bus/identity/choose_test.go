@@ -145,8 +145,8 @@ func TestServerWithoutConversation(t *testing.T) {
 	})
 }
 
-// TestNamedAgentsAreLeftAlone: neither a server that knows nothing nor a new conversation takes an agent that got a name.
-func TestNamedAgentsAreLeftAlone(t *testing.T) {
+// TestNamedAgentsAreNotReused: neither a server that knows nothing nor a new conversation takes an agent that got a name.
+func TestNamedAgentsAreNotReused(t *testing.T) {
 	t.Parallel()
 	onStage(t, func(s *stage) {
 		plain := s.connect(ask("t1", 100))

@@ -238,7 +238,7 @@ func TestConnectFinishes(t *testing.T) {
 	})
 }
 
-func TestConnectAtOnce(t *testing.T) {
+func TestConcurrentConnect(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {
 		const many = 12

@@ -167,7 +167,7 @@ func TestSpeakRefusesNames(t *testing.T) {
 	})
 }
 
-func TestPeekMakesNothing(t *testing.T) {
+func TestPeekCreatesNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {
 		for _, tt := range []struct {

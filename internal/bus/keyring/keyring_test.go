@@ -65,7 +65,7 @@ func TestGenerateAndLoad(t *testing.T) {
 }
 
 // What was remembered must not outlive the file.
-func TestLoadFollowsTheFile(t *testing.T) {
+func TestLoadRereadsChangedFile(t *testing.T) {
 	t.Parallel()
 	r := Open(t.TempDir())
 	first, err := r.Generate(ana, false)
@@ -98,7 +98,7 @@ func TestLoadFollowsTheFile(t *testing.T) {
 	}
 }
 
-func TestGenerateNeverReplacesUnlessForced(t *testing.T) {
+func TestGenerateReplacesOnlyIfForced(t *testing.T) {
 	t.Parallel()
 	r := Open(t.TempDir())
 	var wg sync.WaitGroup
@@ -177,7 +177,7 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-func TestExposedSaysWhatToType(t *testing.T) {
+func TestExposedKeyHint(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "it's a home")
 	if err := os.Mkdir(root, 0o700); err != nil {
@@ -202,7 +202,7 @@ func TestExposedSaysWhatToType(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreRefused(t *testing.T) {
+func TestRefusedNames(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	r := Open(filepath.Join(root, "bus"))

@@ -26,9 +26,9 @@ func (s *turning) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 	return s.Store.Get(ctx, k)
 }
 
-// TestReceiveOfWhatTurnsBad: a file that another program overwrites between the list and the reading is named, is not claimed,
+// TestReceiveOverwrittenFile: a file that another program overwrites between the list and the reading is named, is not claimed,
 // and hides no other.
-func TestReceiveOfWhatTurnsBad(t *testing.T) {
+func TestReceiveOverwrittenFile(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	b.send(Draft{From: ana, To: bob.Instance, Text: "first"})

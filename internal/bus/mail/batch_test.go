@@ -7,9 +7,9 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestBatchKeepsItsOrder: the receipts, the mailbox and the trail follow the letters, each letter
+// TestBatchOrder: the receipts, the mailbox and the trail follow the letters, each letter
 // has its own word, and each that was stored has its copy.
-func TestBatchKeepsItsOrder(t *testing.T) {
+func TestBatchOrder(t *testing.T) {
 	b := newBus(t)
 	ana, bob, eve := b.agent("claude", "ana"), b.agent("codex", "bob"), b.agent("codex", "eve")
 	letters := make([]Draft, 161)

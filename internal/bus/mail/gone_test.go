@@ -34,9 +34,9 @@ func isGone(t *testing.T, what string, err error) {
 	}
 }
 
-// TestOffboardedIsShut tries every door with an identity that was offboarded, by our program and by one that only leaves a
+// TestOffboardedIsRefused tries every door with an identity that was offboarded, by our program and by one that only leaves a
 // tombstone.
-func TestOffboardedIsShut(t *testing.T) {
+func TestOffboardedIsRefused(t *testing.T) {
 	for _, by := range []string{"ours", "a tombstone alone"} {
 		t.Run(by, func(t *testing.T) {
 			b := newBus(t)

@@ -193,7 +193,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestAliasGoesToTheOneLiveAgent(t *testing.T) {
+func TestAliasResolvesToLiveAgent(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	if r := b.send(Draft{From: ana, To: "codex:bob", Text: "asleep"}); r.Outcome != Deposited || r.To != "codex:bob" {
@@ -209,7 +209,7 @@ func TestAliasGoesToTheOneLiveAgent(t *testing.T) {
 	}
 }
 
-func TestSameBytesAgain(t *testing.T) {
+func TestSendSameMessageTwice(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	l := Draft{From: ana, To: bob.Instance, Text: "once", ID: "env:1:aa", Thread: "thr:1:bb", At: b.clock}

@@ -115,8 +115,8 @@ func TestUnreadablePins(t *testing.T) {
 	}
 }
 
-// TestGrantIsNoRegistration: grants are for finding an agent, and anybody can write one.
-func TestGrantIsNoRegistration(t *testing.T) {
+// TestGrantDoesNotRegister: grants are for finding an agent, and anybody can write one.
+func TestGrantDoesNotRegister(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	line := `{"instance":"` + string(ana.Instance) + `","role":"PRINCIPAL","scope":"scope:default"}`
@@ -131,9 +131,9 @@ func TestGrantIsNoRegistration(t *testing.T) {
 	}
 }
 
-// TestBatchThatMeetsOthers: somebody takes an id of a batch after it was looked at. The other letters are sent, and said
+// TestBatchIDTaken: somebody takes an id of a batch after it was looked at. The other letters are sent, and said
 // to be.
-func TestBatchThatMeetsOthers(t *testing.T) {
+func TestBatchIDTaken(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	asked := 0
@@ -217,8 +217,8 @@ func TestHostileIDs(t *testing.T) {
 	}
 }
 
-// TestBlockedMailThatIsGone: another session quarantines the same message first.
-func TestBlockedMailThatIsGone(t *testing.T) {
+// TestBlockedMailAlreadyQuarantined: another session quarantines the same message first.
+func TestBlockedMailAlreadyQuarantined(t *testing.T) {
 	b := newBus(t)
 	ana, eve, bob := b.agent("claude", "ana"), b.agent("claude", "eve"), b.agent("codex", "bob")
 	b.Policy = Policy{Block: []string{string(eve.Instance)}}
@@ -238,8 +238,8 @@ func TestBlockedMailThatIsGone(t *testing.T) {
 	}
 }
 
-// TestAnswerKeepsToThePolicy: what the settings do not let through does not get through as an answer.
-func TestAnswerKeepsToThePolicy(t *testing.T) {
+// TestAnswerFollowsPolicy: what the settings do not let through does not get through as an answer.
+func TestAnswerFollowsPolicy(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	b.Policy = Policy{RequireSigned: true}

@@ -7,8 +7,8 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestGivenBack: who was offered a message and is over leaves it to others at once; nobody else can do that in its name.
-func TestGivenBack(t *testing.T) {
+// TestOfferReturned: who was offered a message and is over leaves it to others at once; nobody else can do that in its name.
+func TestOfferReturned(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		const id = "env:1:aa"
 		mark := func(step Step, by address.Instance, session, result string) State {

@@ -8,9 +8,9 @@ import (
 	"tutti/internal/store"
 )
 
-// TestOfferPassesUnfitCopies: what lies under the name of a message in one folder, and is none, keeps nobody from the good copy
+// TestOfferSkipsInvalidCopies: what lies under the name of a message in one folder, and is none, keeps nobody from the good copy
 // in another folder, nor from other messages.
-func TestOfferPassesUnfitCopies(t *testing.T) {
+func TestOfferSkipsInvalidCopies(t *testing.T) {
 	for what, junk := range map[string][]byte{
 		"half":      []byte(`{"protocol":"sentropic.h2a","id":"env:1"`),
 		"empty":     nil,
@@ -41,8 +41,8 @@ func TestOfferPassesUnfitCopies(t *testing.T) {
 	}
 }
 
-// TestTurnsBadAfterListing: who has listed a message and finds something else in its place is told what, and gets the others.
-func TestTurnsBadAfterListing(t *testing.T) {
+// TestFileChangedAfterListing: who has listed a message and finds something else in its place is told what, and gets the others.
+func TestFileChangedAfterListing(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		for _, id := range []string{"env:1", "env:2", "env:3", "env:4"} {
 			w.put(t, alice, msg(id, noon, "as it was listed"))

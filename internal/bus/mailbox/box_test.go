@@ -188,7 +188,7 @@ func TestList(t *testing.T) {
 	})
 }
 
-func TestTakeTwins(t *testing.T) {
+func TestTakeDuplicates(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
 		ctx := t.Context()

@@ -11,9 +11,9 @@ import (
 	"tutti/internal/store"
 )
 
-// TestAliasIsNoFullID: an alias is a label. A line that calls the full id of another agent an alias would have its owner
+// TestAliasCannotBeFullID: an alias is a label. A line that calls the full id of another agent an alias would have its owner
 // read, and take, that agent's mail.
-func TestAliasIsNoFullID(t *testing.T) {
+func TestAliasCannotBeFullID(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		for _, legacy := range []address.Instance{bob, bob + "~helper"} {
 			line := fmt.Sprintf(`{"instance":%q,"legacyInstance":%q,"adoptedKeyring":false,"at":"2020-01-01T00:00:00.000Z"}`, alice, legacy)
@@ -58,8 +58,8 @@ func TestSeenBy(t *testing.T) {
 	})
 }
 
-// TestTwinIsNeverDestroyed: a message whose places in the archive are all taken by something else stays where it is.
-func TestTwinIsNeverDestroyed(t *testing.T) {
+// TestDuplicateIsKept: a message whose places in the archive are all taken by something else stays where it is.
+func TestDuplicateIsKept(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		raw := []byte(`{"protocol":"sentropic.h2a","version":"0.1","id":"env:1:aa","type":"event","actor":{"instance":"x:y","role":"AGENTS","scope":"s"},"body":{},"createdAt":"2026-01-01T00:00:00.000Z"}`)
 		k := store.Key{Kind: store.Inbox, Owner: alice.Mailbox(), Name: address.Segment("env:1:aa")}

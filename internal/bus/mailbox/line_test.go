@@ -31,9 +31,9 @@ func TestOnlyStored(t *testing.T) {
 	}
 }
 
-// TestLinesAreTheList compares lines with messages in a mailbox of two
+// TestLinesMatchList compares lines with messages in a mailbox of two
 // folders that has some read mail, long ids and files that are no messages.
-func TestLinesAreTheList(t *testing.T) {
+func TestLinesMatchList(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		const label = "claude:desk"
 		w.alias(t, alice, label, "2026-06-01T00:00:00.000Z")

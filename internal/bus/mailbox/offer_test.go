@@ -113,7 +113,7 @@ func TestTrailLines(t *testing.T) {
 }
 
 // A Mailbox that has read the trail before goes on from there, also when the trail was made anew in between.
-func TestOfferAfterTrailIsGone(t *testing.T) {
+func TestOfferAfterTrailDeleted(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {
 		w.offer(t, alice, Reader{alice, "1"}, noon, "env:1", "env:2")
@@ -169,7 +169,7 @@ func offerBetween(t *testing.T, through func(*between) Store) {
 }
 
 // Many put while few receive and acknowledge, as commands, in one session, and in several: each message is had by one.
-func TestCrowd(t *testing.T) {
+func TestConcurrentReadersAndWriters(t *testing.T) {
 	t.Parallel()
 	for _, sessions := range []struct {
 		name string

@@ -231,8 +231,8 @@ func (failing) List(context.Context, store.Kind, string) iter.Seq2[store.Entry, 
 	return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, errDisk) }
 }
 
-// TestBookTellsFaults: a store that cannot be read is no empty one, or a live agent would be called unknown.
-func TestBookTellsFaults(t *testing.T) {
+// TestBookReportsErrors: a store that cannot be read is no empty one, or a live agent would be called unknown.
+func TestBookReportsErrors(t *testing.T) {
 	t.Parallel()
 	s := failing{memstore.New(memstore.Options{})}
 	b := &Book{Registry: registry.New(s), Presence: presence.New(s)}

@@ -44,9 +44,9 @@ func TestDeadProcess(t *testing.T) {
 	}
 }
 
-// TestOtherSpace: the pid of another pid namespace says nothing here, so the heartbeat decides. The same pid in both would be
+// TestOtherPIDNamespace: the pid of another pid namespace says nothing here, so the heartbeat decides. The same pid in both would be
 // taken for the other's process otherwise.
-func TestOtherSpace(t *testing.T) {
+func TestOtherPIDNamespace(t *testing.T) {
 	if os.Getenv("PRESENCE_MEMBERS") != "" { // in the other namespace
 		for k, v := range presence.OwnerMembers(proc.Self(), proc.Space()) {
 			fmt.Printf("member %s %s\n", k, v)
@@ -58,7 +58,7 @@ func TestOtherSpace(t *testing.T) {
 		t.Skip("only root makes pid namespaces")
 	}
 	c := exec.Command("unshare", "--pid", "--fork", "--mount-proc",
-		"sh", "-c", `"$0" -test.run "^TestOtherSpace$"; true`, os.Args[0]) // not as process 1, which owns no session
+		"sh", "-c", `"$0" -test.run "^TestOtherPIDNamespace$"; true`, os.Args[0]) // not as process 1, which owns no session
 	c.Env = append(os.Environ(), "PRESENCE_MEMBERS=1")
 	out, err := c.Output()
 	if err != nil {

@@ -66,8 +66,8 @@ func TestClosedByOthers(t *testing.T) {
 	})
 }
 
-// TestSweptWhileItRuns: what took the record of a session away did not close it.
-func TestSweptWhileItRuns(t *testing.T) {
+// TestSweptWhileRunning: what took the record of a session away did not close it.
+func TestSweptWhileRunning(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, docs store.Docs) {
 		p, ctx := presence.New(docs), t.Context()

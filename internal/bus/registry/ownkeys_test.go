@@ -26,8 +26,8 @@ func stamped(t *testing.T, raw []byte, by *signature.Private) Event {
 	return e
 }
 
-// TestHeldInVain: what others write with a proof of their own is looked at up to a limit, for each type, and costs nothing that is proved.
-func TestHeldInVain(t *testing.T) {
+// TestInvalidProofLimit: what others write with a proof of their own is looked at up to a limit, for each type, and costs nothing that is proved.
+func TestInvalidProofLimit(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 	own, next, thief := signature.Generate(), signature.Generate(), signature.Generate()
@@ -47,8 +47,8 @@ func TestHeldInVain(t *testing.T) {
 	}
 }
 
-// TestHeldAfterTombstone: a tombstone, which anybody can write, takes no key of a person out of use that is known; a proved revocation does.
-func TestHeldAfterTombstone(t *testing.T) {
+// TestPersonKeyAfterTombstone: a tombstone, which anybody can write, takes no key of a person out of use that is known; a proved revocation does.
+func TestPersonKeyAfterTombstone(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 	own := signature.Generate()

@@ -236,8 +236,8 @@ func TestBadLine(t *testing.T) {
 	}
 }
 
-// TestOneWins: of many who register one id at the same time, among others, exactly one succeeds.
-func TestOneWins(t *testing.T) {
+// TestConcurrentRegister: of many who register one id at the same time, among others, exactly one succeeds.
+func TestConcurrentRegister(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, log store.Log) {
 		const ids, tries = 6, 5
@@ -286,7 +286,7 @@ func (l *late) Append(ctx context.Context, k store.Key, after store.Pos, line []
 	return l.Store.Append(ctx, k, after, line)
 }
 
-func TestJudgedAgain(t *testing.T) {
+func TestRegisterAfterConflict(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]error{
 		`{"id":"claude:api:0a1b2c3d4e5f"}`: registry.ErrRegistered,

@@ -22,7 +22,7 @@ func stranger(n int) Contact {
 
 // Strangers who send from ever new names use up no room that a person needs: the oldest first contacts of agents that are not
 // registered go first, and what a person said stays.
-func TestFullOfStrangers(t *testing.T) {
+func TestUnregisteredPinsAreEvictedFirst(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	path := filepath.Join(t.TempDir(), "pins")

@@ -13,7 +13,7 @@ import (
 )
 
 // A name that looks like that of another agent is never verified and never pinned, whatever key it is registered and signed with.
-func TestNameThatLooksLikeAnother(t *testing.T) {
+func TestLookalikeName(t *testing.T) {
 	t.Parallel()
 	for _, name := range hostile.LookAlikes {
 		who := address.Instance(name)

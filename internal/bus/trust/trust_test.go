@@ -103,7 +103,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestRowWithoutKeysIsNoVerdict(t *testing.T) {
+func TestRowWithoutKeysHasNoVerdict(t *testing.T) {
 	t.Parallel()
 	k := signature.Generate()
 	_, _, row, _ := envelope.Projection.Make(message(t, ana, k), now)
