@@ -11,8 +11,8 @@ import (
 	"tutti/internal/test/commstest"
 )
 
-// TestCopiesWithoutALedger: of two copies in a mailbox whose ledger is new or lost, one is the message, whichever is judged first.
-func TestCopiesWithoutALedger(t *testing.T) {
+// TestCopiesWithoutLedger: of two copies in a mailbox whose ledger is new or lost, one is the message, whichever is judged first.
+func TestCopiesWithoutLedger(t *testing.T) {
 	t.Parallel()
 	const first, second, third = "20260427T100000Z-from-web-q.org", "20260427T100005Z-from-web-q.org", "20260427T100010Z-from-web-q.org"
 	for _, order := range [][]string{
@@ -40,8 +40,8 @@ func TestCopiesWithoutALedger(t *testing.T) {
 	}
 }
 
-// TestSignersThatAreNoFile: what lies in the place of the map of signers allows nobody, and is not waited for.
-func TestSignersThatAreNoFile(t *testing.T) {
+// TestSignersNotAFile: what lies in the place of the map of signers allows nobody, and is not waited for.
+func TestSignersNotAFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	path := r.SignersPath()
@@ -76,8 +76,8 @@ func TestSignersThatAreNoFile(t *testing.T) {
 	}
 }
 
-// TestProjectBehindALink: a project whose folder, or the folder of all projects, is a link is the same project under both names.
-func TestProjectBehindALink(t *testing.T) {
+// TestLinkedProject: a project whose folder, or the folder of all projects, is a link is the same project under both names.
+func TestLinkedProject(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"project", "projects"} {
 		t.Run(what, func(t *testing.T) {

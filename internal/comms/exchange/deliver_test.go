@@ -54,8 +54,8 @@ func TestDeliver(t *testing.T) {
 	}
 }
 
-// TestDeliverOverWhatIsNoFile: a link or a folder that has the name is left as it is.
-func TestDeliverOverWhatIsNoFile(t *testing.T) {
+// TestDeliverNameTakenByNonFile: a link or a folder that has the name is left as it is.
+func TestDeliverNameTakenByNonFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
@@ -69,7 +69,7 @@ func TestDeliverOverWhatIsNoFile(t *testing.T) {
 	}
 }
 
-func TestDeliverHaltedBetween(t *testing.T) {
+func TestDeliverHaltedBetweenFiles(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
@@ -98,7 +98,7 @@ func temps(t *testing.T, b *Mailbox) []string {
 	return slices.DeleteFunc(names(t, b.Path()), func(n string) bool { return n[0] != '.' })
 }
 
-func TestDeliverCompletesWhatLiesThereUnsigned(t *testing.T) {
+func TestDeliverAddsMissingSignature(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
@@ -114,8 +114,8 @@ func TestDeliverCompletesWhatLiesThereUnsigned(t *testing.T) {
 }
 
 // TestDeliverUnsigned: a signature that a dead send has left does not come under a text that has none.
-// TestDeliverBesideASignatureThatIsNoFile: a message that nobody can verify is not reported as there.
-func TestDeliverBesideASignatureThatIsNoFile(t *testing.T) {
+// TestDeliverSignatureNotAFile: a message that nobody can verify is not reported as there.
+func TestDeliverSignatureNotAFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))
@@ -183,7 +183,7 @@ func TestSweep(t *testing.T) {
 	only(t, b.Path(), kept...)
 }
 
-func TestMailboxIsJudged(t *testing.T) {
+func TestMailboxChecks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var refused *MailboxError
@@ -228,7 +228,7 @@ func TestMailboxIsJudged(t *testing.T) {
 	}
 }
 
-func TestMailboxOfAStranger(t *testing.T) {
+func TestMailboxOfAnotherOwner(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a folder away")
@@ -261,8 +261,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestArtifactsBehindALink: the folder itself must not lead out of the mailbox.
-func TestArtifactsBehindALink(t *testing.T) {
+// TestLinkedArtifacts: the folder itself must not lead out of the mailbox.
+func TestLinkedArtifacts(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b := r.mailbox(r.project("notes"))

@@ -58,8 +58,8 @@ func TestAnswerNeedsNoRecursion(t *testing.T) {
 	}
 }
 
-// TestConversationIsNotReadWhileJudged: whatever a judgement asks for, it cannot start another reading of the conversation.
-func TestConversationIsNotReadWhileJudged(t *testing.T) {
+// TestJudgeDoesNotRereadConversation: whatever a judgement asks for, it cannot start another reading of the conversation.
+func TestJudgeDoesNotRereadConversation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := r.project("notes")

@@ -67,8 +67,8 @@ func TestFullRecords(t *testing.T) {
 	}
 }
 
-// TestClaimWithoutALedger: who cannot claim a message is not given it: of two sessions neither takes the other's for its own.
-func TestClaimWithoutALedger(t *testing.T) {
+// TestClaimWithoutLedger: who cannot claim a message is not given it: of two sessions neither takes the other's for its own.
+func TestClaimWithoutLedger(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	notes := r.project("notes")

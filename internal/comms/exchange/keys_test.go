@@ -49,7 +49,7 @@ func TestMissingKeys(t *testing.T) {
 }
 
 // A machine without a key has none to fetch, and no folder of gpg afterwards.
-func TestNoKeyThere(t *testing.T) {
+func TestFetchKeyMissing(t *testing.T) {
 	t.Parallel()
 	r, m, _ := remote(t)
 	if k, err := r.FetchKey(t.Context(), "beta"); !errors.Is(err, ErrNoSigningKey) {

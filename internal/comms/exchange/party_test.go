@@ -11,8 +11,8 @@ import (
 // from is a header line.
 func from(address string) string { return "#+FROM: " + address + "\n" }
 
-// TestThreadWithOneOfOurName: a project that is checked out on two machines writes to itself.
-func TestThreadWithOneOfOurName(t *testing.T) {
+// TestThreadWithSameProjectName: a project that is checked out on two machines writes to itself.
+func TestThreadWithSameProjectName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web := r.project("web")
@@ -37,8 +37,8 @@ func TestThreadWithOneOfOurName(t *testing.T) {
 	}
 }
 
-// TestThreadOfTwoOfOneName: two projects of one name, here and elsewhere, have each a conversation with us under the same id.
-func TestThreadOfTwoOfOneName(t *testing.T) {
+// TestThreadOfTwoProjectsWithOneName: two projects of one name, here and elsewhere, have each a conversation with us under the same id.
+func TestThreadOfTwoProjectsWithOneName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	notes, web := r.project("notes"), r.project("web")

@@ -261,9 +261,9 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenTheNames: a sender dies with only the signature in its place. Nobody sees a message, nobody is kept waiting by its
+// TestKilledBetweenFiles: a sender dies with only the signature in its place. Nobody sees a message, nobody is kept waiting by its
 // lock, and the same send completes it.
-func TestKilledBetweenTheNames(t *testing.T) {
+func TestKilledBetweenFiles(t *testing.T) {
 	r := newRig(t)
 	p := r.project("notes")
 	cmd := roleCommand(t, r.Home, "between", "")

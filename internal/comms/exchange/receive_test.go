@@ -271,7 +271,7 @@ func TestReceiveWithoutGPG(t *testing.T) {
 	}
 }
 
-func TestReceiveWithALedgerThatCannotBeWritten(t *testing.T) {
+func TestReceiveLedgerNotWritable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.keys([]commstest.Who{commstest.Alice})
@@ -365,8 +365,8 @@ func TestReceiveRebuildsOnce(t *testing.T) {
 	}
 }
 
-// TestReceiveOutsideOfAProject: the folder that the program is called in is no matter.
-func TestReceiveOutsideOfAProject(t *testing.T) {
+// TestReceiveOutsideProject: the folder that the program is called in is no matter.
+func TestReceiveOutsideProject(t *testing.T) {
 	r := newRig(t)
 	r.keys([]commstest.Who{commstest.Alice})
 	here := r.project("here")

@@ -54,8 +54,8 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestJournalWithATornEnd: what a crash has left is passed over, and the next line begins at the beginning.
-func TestJournalWithATornEnd(t *testing.T) {
+// TestJournalTornEnd: what a crash has left is passed over, and the next line begins at the beginning.
+func TestJournalTornEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := journal{r.Service, "ledger", "x.jsonl"}
@@ -77,8 +77,8 @@ func TestJournalWithATornEnd(t *testing.T) {
 	}
 }
 
-// TestJournalOfAWholeLineWithoutItsEnd: nothing but the line end was lost.
-func TestJournalOfAWholeLineWithoutItsEnd(t *testing.T) {
+// TestJournalMissingFinalNewline: nothing but the line end was lost.
+func TestJournalMissingFinalNewline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := journal{r.Service, "ledger", "x.jsonl"}
@@ -90,7 +90,7 @@ func TestJournalOfAWholeLineWithoutItsEnd(t *testing.T) {
 	}
 }
 
-func TestJournalOfMany(t *testing.T) {
+func TestJournalConcurrentWriters(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var wg sync.WaitGroup
@@ -115,7 +115,7 @@ func TestJournalOfMany(t *testing.T) {
 	}
 }
 
-func TestJournalOfALink(t *testing.T) {
+func TestJournalLink(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	j := journal{r.Service, "ledger", "x.jsonl"}
@@ -205,7 +205,7 @@ func TestClaimHasOneWinner(t *testing.T) {
 	}
 }
 
-func TestClaimsAreBegunAnew(t *testing.T) {
+func TestOldClaimsAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := r.project("notes")
@@ -311,7 +311,7 @@ func TestBundle(t *testing.T) {
 	only(t, r.StatePath("failed-sends"), "empty", third.ID)
 }
 
-func TestBundleThatWasChanged(t *testing.T) {
+func TestChangedBundle(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	parcel := testParcel("web", 1)
@@ -339,8 +339,8 @@ func TestBundleThatWasChanged(t *testing.T) {
 	}
 }
 
-// TestLogsAreLockedByTheirFile: a program that takes the lock of the ledger keeps others out.
-func TestLogsAreLockedByTheirFile(t *testing.T) {
+// TestLedgerLock: a program that takes the lock of the ledger keeps others out.
+func TestLedgerLock(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	l := r.Ledger(r.project("notes"))
@@ -358,8 +358,8 @@ func TestLogsAreLockedByTheirFile(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// TestBundleThatAnotherHasDelivered: who waits for a bundle that is delivered meanwhile keeps the message anew, and finds it there.
-func TestBundleThatAnotherHasDelivered(t *testing.T) {
+// TestBundleDeliveredByOtherProcess: who waits for a bundle that is delivered meanwhile keeps the message anew, and finds it there.
+func TestBundleDeliveredByOtherProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	parcel := testParcel("web", 1)

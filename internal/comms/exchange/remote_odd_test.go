@@ -10,8 +10,8 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// TestSendOverASignatureThatIsNoFile: a message is not delivered before its signature lies beside it.
-func TestSendOverASignatureThatIsNoFile(t *testing.T) {
+// TestSendSignatureNotAFile: a message is not delivered before its signature lies beside it.
+func TestSendSignatureNotAFile(t *testing.T) {
 	t.Parallel()
 	r, _, box := remote(t)
 	must(t, os.MkdirAll(filepath.Join(box, talk1+".asc"), 0o700))
@@ -28,8 +28,8 @@ func TestSendOverASignatureThatIsNoFile(t *testing.T) {
 	r.fails(r.letter(1), General, CodeMailbox) // the text lies there, and nobody can verify it
 }
 
-// TestSendIsRecordedBeforeItsBundleGoes: who is killed in between sends again, and then it is recorded; the other way nobody would know of it.
-func TestSendIsRecordedBeforeItsBundleGoes(t *testing.T) {
+// TestSendRecordedBeforeBundleRemoved: who is killed in between sends again, and then it is recorded; the other way nobody would know of it.
+func TestSendRecordedBeforeBundleRemoved(t *testing.T) {
 	t.Parallel()
 	r, m, _ := remote(t)
 	waiting, now := 0, r.Now
@@ -55,8 +55,8 @@ func TestSendIsRecordedBeforeItsBundleGoes(t *testing.T) {
 	}
 }
 
-// TestSendToAMachineThatCannotHash: what an earlier try has brought, and could not look at, is not another one's.
-func TestSendToAMachineThatCannotHash(t *testing.T) {
+// TestSendToMachineWithoutHash: what an earlier try has brought, and could not look at, is not another one's.
+func TestSendToMachineWithoutHash(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)
 	for _, name := range []string{"sha256sum", "shasum", "openssl"} {
@@ -74,8 +74,8 @@ func TestSendToAMachineThatCannotHash(t *testing.T) {
 	r.fails(r.letter(1), General, CodeNameTaken) // nobody can tell
 }
 
-// TestSendPastStartUpFiles: the start-up files of the login shell there may go to another folder, and have a cd that prints.
-func TestSendPastStartUpFiles(t *testing.T) {
+// TestSendWithShellStartupFiles: the start-up files of the login shell there may go to another folder, and have a cd that prints.
+func TestSendWithShellStartupFiles(t *testing.T) {
 	t.Parallel()
 	m := commstest.NewMachine(t, "beta", commstest.MachineOptions{Shell: commstest.Program("bash")})
 	must(t, os.WriteFile(filepath.Join(m.Home, ".bashrc"), []byte("cd() { builtin cd \"$@\" && echo \"now in $PWD\"; }\nbuiltin cd ~/work\n"), 0o600))

@@ -114,7 +114,7 @@ func TestSendToAnotherMachine(t *testing.T) {
 }
 
 // A send reads the numbers of the mailbox on the other machine: another sender of this project may have gone further in the conversation.
-func TestSendReadsTheNumbersThere(t *testing.T) {
+func TestSendReadsRemoteSequence(t *testing.T) {
 	t.Parallel()
 	r, _, box := remote(t)
 	r.sends(r.letter(2))
@@ -166,7 +166,7 @@ func TestArtifactToAnotherMachine(t *testing.T) {
 	}
 }
 
-func TestSendToWhatIsNotThere(t *testing.T) {
+func TestSendToUnknownProject(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)
 	l := r.letter(1)
@@ -189,7 +189,7 @@ func TestSendToWhatIsNotThere(t *testing.T) {
 	only(t, r.StatePath("failed-sends"))
 }
 
-func TestSendToAHaltedMachine(t *testing.T) {
+func TestSendToHaltedMachine(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)
 	must(t, os.MkdirAll(filepath.Join(m.Home, configFolder), 0o700))
@@ -200,8 +200,8 @@ func TestSendToAHaltedMachine(t *testing.T) {
 	only(t, box, talk1, talk1+".asc")
 }
 
-// TestSendToAMachineThatIsDown: three more tries, with waits that grow, and the message is kept and can be sent later.
-func TestSendToAMachineThatIsDown(t *testing.T) {
+// TestSendToUnreachableMachine: three more tries, with waits that grow, and the message is kept and can be sent later.
+func TestSendToUnreachableMachine(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)
 	m.Stop()
@@ -244,7 +244,7 @@ func TestSendToAMachineThatIsDown(t *testing.T) {
 	}
 }
 
-func TestSendIsHaltedWhileItWaits(t *testing.T) {
+func TestSendHaltedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	r, m, _ := remote(t)
 	m.Stop()
@@ -264,8 +264,8 @@ func TestSendIsHaltedWhileItWaits(t *testing.T) {
 	}
 }
 
-// TestSendIsHaltedBetweenTheFiles: the signature is there, the text is not, and the message is kept.
-func TestSendIsHaltedBetweenTheFiles(t *testing.T) {
+// TestSendHaltedBetweenFiles: the signature is there, the text is not, and the message is kept.
+func TestSendHaltedBetweenFiles(t *testing.T) {
 	t.Parallel()
 	r, _, box := remote(t)
 	inner := r.Halt
@@ -285,7 +285,7 @@ func TestSendIsHaltedBetweenTheFiles(t *testing.T) {
 	only(t, box, talk1, talk1+".asc")
 }
 
-func TestSendToAMachineThatRefuses(t *testing.T) {
+func TestSendRefusedByMachine(t *testing.T) {
 	t.Parallel()
 	r, m, _ := remote(t)
 	m.NewHostKey()
@@ -307,9 +307,9 @@ func TestSendWithoutRsync(t *testing.T) {
 	only(t, r.StatePath("failed-sends"))
 }
 
-// TestSendThroughALineThatBreaks: the line breaks, or falls silent, at every stage of the first try. What is seen there then is whole or
+// TestSendConnectionBreaks: the line breaks, or falls silent, at every stage of the first try. What is seen there then is whole or
 // nothing, and the next try completes the send.
-func TestSendThroughALineThatBreaks(t *testing.T) {
+func TestSendConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)
 	r.SSH.Limit = 2 * time.Second // for a line that is silent

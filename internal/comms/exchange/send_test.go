@@ -136,7 +136,7 @@ func TestSendWithBrokenPeers(t *testing.T) {
 	r.fails(l, General, CodePeers)
 }
 
-func TestSendToAnUnknownMachineAsThisOne(t *testing.T) {
+func TestSendFallbackToThisMachine(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)
 	l.Destination, l.Fallback = "delta.notes", true
@@ -186,8 +186,8 @@ func TestSendHalted(t *testing.T) {
 	only(t, r.StatePath("failed-sends"))
 }
 
-// TestQueueOnHaltOfWhatCannotBeQueued: whatever else is wrong, a send under the halt ends as halted.
-func TestQueueOnHaltOfWhatCannotBeQueued(t *testing.T) {
+// TestQueueOnHaltInvalidSend: whatever else is wrong, a send under the halt ends as halted.
+func TestQueueOnHaltInvalidSend(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)
 	r.halt()
@@ -208,8 +208,8 @@ func TestQueueOnHaltOfWhatCannotBeQueued(t *testing.T) {
 	only(t, box)
 }
 
-// TestResendOnAMachineWithAnOddName: what a bundle calls this machine is understood again.
-func TestResendOnAMachineWithAnOddName(t *testing.T) {
+// TestResendOnMachineWithOddName: what a bundle calls this machine is understood again.
+func TestResendOnMachineWithOddName(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)
 	r.Host = "Our_Big--Box.example"
@@ -225,7 +225,7 @@ func TestResendOnAMachineWithAnOddName(t *testing.T) {
 	only(t, r.StatePath("failed-sends"))
 }
 
-func TestResendOfWhatIsLost(t *testing.T) {
+func TestResendLostProject(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)
 	r.halt()
@@ -280,8 +280,8 @@ func TestSender(t *testing.T) {
 	}
 }
 
-// TestSendOfAProjectThatNobodyCanWriteTo: the name of the folder cannot stand in an address, and is received all the same.
-func TestSendOfAProjectThatNobodyCanWriteTo(t *testing.T) {
+// TestSendFromUnaddressableProject: the name of the folder cannot stand in an address, and is received all the same.
+func TestSendFromUnaddressableProject(t *testing.T) {
 	t.Parallel()
 	r, l, _ := local(t)
 	l.Project = r.project("My Web")

@@ -11,8 +11,8 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// TestSendLeavesNothing: a draft that is refused is not signed, and without a signature nothing is in the mailbox at any time.
-func TestSendLeavesNothing(t *testing.T) {
+// TestRefusedSendLeavesNothing: a draft that is refused is not signed, and without a signature nothing is in the mailbox at any time.
+func TestRefusedSendLeavesNothing(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)
 	must(t, os.MkdirAll(box, 0o700))

@@ -62,8 +62,8 @@ func TestThread(t *testing.T) {
 	}
 }
 
-// TestThreadOfAShortName: a program that writes the beginning of the conversation id into the name of the file is understood.
-func TestThreadOfAShortName(t *testing.T) {
+// TestThreadByShortName: a program that writes the beginning of the conversation id into the name of the file is understood.
+func TestThreadByShortName(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	p := r.project("notes")
@@ -73,8 +73,8 @@ func TestThreadOfAShortName(t *testing.T) {
 	}
 }
 
-// TestSendKnowsTheConversation: the next number is advised, and the cap on pushing back is held on both sides.
-func TestSendKnowsTheConversation(t *testing.T) {
+// TestSendUsesConversationState: the next number is advised, and the cap on pushing back is held on both sides.
+func TestSendUsesConversationState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.say("web", "notes", note{conv: "job", kind: "request", seq: 1})
@@ -163,8 +163,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestArchiveIsCompleted: a crash has left the signature in both places, or the text in the archive and the signature in the mailbox.
-func TestArchiveIsCompleted(t *testing.T) {
+// TestArchiveAfterCrash: a crash has left the signature in both places, or the text in the archive and the signature in the mailbox.
+func TestArchiveAfterCrash(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.keys([]commstest.Who{commstest.Alice})
@@ -187,8 +187,8 @@ func TestArchiveIsCompleted(t *testing.T) {
 	k.Run("", "--verify", filepath.Join(archive, "job-20260427T100000Z-from-web.org.asc"), filepath.Join(archive, "job-20260427T100000Z-from-web.org"))
 }
 
-// TestArchiveOfAReleaseThatIsNone: a release that would be refused ends nothing, so that what waits is not put away with it.
-func TestArchiveOfAReleaseThatIsNone(t *testing.T) {
+// TestArchiveInvalidRelease: a release that would be refused ends nothing, so that what waits is not put away with it.
+func TestArchiveInvalidRelease(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.keys([]commstest.Who{commstest.Alice})

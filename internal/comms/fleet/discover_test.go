@@ -123,8 +123,8 @@ func TestDiscover(t *testing.T) {
 	}
 }
 
-// TestDiscoverPastStartUpFiles: the start-up files of the login shell there may go to another folder.
-func TestDiscoverPastStartUpFiles(t *testing.T) {
+// TestDiscoverWithShellStartupFiles: the start-up files of the login shell there may go to another folder.
+func TestDiscoverWithShellStartupFiles(t *testing.T) {
 	t.Parallel()
 	beta := commstest.NewMachine(t, "beta", commstest.MachineOptions{Shell: commstest.Program("bash")})
 	beta.Project("notes")
@@ -203,7 +203,7 @@ func TestDiscoverErrors(t *testing.T) {
 }
 
 // More projects than are listed, and names that another program pretends.
-func TestReadOfAnAnswer(t *testing.T) {
+func TestReadAnswer(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range MaxProjects + 20 {
@@ -220,7 +220,7 @@ func TestReadOfAnAnswer(t *testing.T) {
 }
 
 // Machines are asked side by side, and one that never answers costs the time for connecting.
-func TestDiscoverSideBySide(t *testing.T) {
+func TestDiscoverParallel(t *testing.T) {
 	t.Parallel()
 	o := testOffice(t, newMachine(t, "m1"), newMachine(t, "m2"))
 	text, err := os.ReadFile(o.PeersPath())

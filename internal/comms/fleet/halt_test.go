@@ -72,7 +72,7 @@ func TestHaltAndResumeOneMachine(t *testing.T) {
 }
 
 // A switch that is no plain file halts and stays; a folder cannot be cleared from here.
-func TestStrangeSwitchOverThere(t *testing.T) {
+func TestRemoteSwitchNotAFile(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "beta")
 	n := newNet(m.Host())
@@ -114,7 +114,7 @@ func TestStrangeSwitchOverThere(t *testing.T) {
 }
 
 // A machine whose service manager is missing, fails or hangs is halted all the same.
-func TestWatcherOverThere(t *testing.T) {
+func TestRemoteWatcherFails(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "beta")
 	n := newNet(m.Host())
@@ -150,7 +150,7 @@ func onlyPrograms(t *testing.T, m *commstest.Machine, names ...string) string {
 }
 
 // A service manager that hangs uses up the time of its machine, which is halted by then.
-func TestWatcherHangsOverThere(t *testing.T) {
+func TestRemoteWatcherHangs(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "beta")
 	m.SetEnv("FAKE_SYSTEMCTL", "hang")
@@ -221,7 +221,7 @@ func TestSomeFail(t *testing.T) {
 }
 
 // Five machines and one that never answers take the time of the slowest of them, not the sum.
-func TestHaltTakesTheTimeOfTheSlowest(t *testing.T) {
+func TestHaltMachinesInParallel(t *testing.T) {
 	t.Parallel()
 	n := newNet(blackHole(t))
 	n.Client.ConnectTimeout = 3 * time.Second // of the black hole, and in this test of the others: a loaded machine may need more

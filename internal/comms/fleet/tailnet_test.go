@@ -182,7 +182,7 @@ func writePeers(t *testing.T, o *exchange.Service, text string) {
 	}
 }
 
-func TestSideBySideKeepsTheOrder(t *testing.T) {
+func TestSideBySideOrder(t *testing.T) {
 	t.Parallel()
 	var told []int
 	var running, most int

@@ -82,8 +82,8 @@ func TestAddPeer(t *testing.T) {
 	}
 }
 
-// TestAddPeersAtOnce: machines that are added at the same moment are all in the list.
-func TestAddPeersAtOnce(t *testing.T) {
+// TestAddPeersConcurrently: machines that are added at the same moment are all in the list.
+func TestAddPeersConcurrently(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "peers.toml")
 	const many = 20

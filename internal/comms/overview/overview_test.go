@@ -146,7 +146,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-func TestOriginatorsMailboxClears(t *testing.T) {
+func TestReleaseClearsOriginatorMailbox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web, notes := r.project("web"), r.project("notes")
@@ -178,7 +178,7 @@ func TestOriginatorsMailboxClears(t *testing.T) {
 	})
 }
 
-func TestReleaseInTheRecordOfSends(t *testing.T) {
+func TestReleaseInSendLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web := r.project("web")
@@ -194,7 +194,7 @@ func TestReleaseInTheRecordOfSends(t *testing.T) {
 	})
 }
 
-func TestLongRecordOfSends(t *testing.T) {
+func TestLongSendLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web := r.project("web")
@@ -225,7 +225,7 @@ func TestLongRecordOfSends(t *testing.T) {
 	check(0, false)
 }
 
-func TestUnsignedReleaseEndsNothing(t *testing.T) {
+func TestUnsignedReleaseIsIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web := r.project("web")
@@ -248,7 +248,7 @@ func TestUnsignedReleaseEndsNothing(t *testing.T) {
 	})
 }
 
-func TestReleaseOfAnotherMachinesProject(t *testing.T) {
+func TestReleaseFromOtherMachine(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web, notes := r.project("web"), r.project("notes")
@@ -289,7 +289,7 @@ func TestStrangeFiles(t *testing.T) {
 	})
 }
 
-func TestMailboxThatCannotBeRead(t *testing.T) {
+func TestUnreadableMailbox(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put(r.project("web"), note{from: "notes", conv: "q", kind: protocol.Request, seq: 1})
@@ -305,7 +305,7 @@ func TestMailboxThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestEditedMessageIsReadAgain(t *testing.T) {
+func TestEditedMessageIsReread(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web := r.project("web")
@@ -411,8 +411,8 @@ func TestPatternsAndOnly(t *testing.T) {
 	}
 }
 
-// TestReleasesThatEndNothing: only the side that opened a conversation ends it. A release by the other side or by a third sender hides nothing.
-func TestReleasesThatEndNothing(t *testing.T) {
+// TestIgnoredReleases: only the side that opened a conversation ends it. A release by the other side or by a third sender hides nothing.
+func TestIgnoredReleases(t *testing.T) {
 	t.Parallel()
 	for _, by := range []struct {
 		sender string

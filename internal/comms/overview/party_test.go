@@ -8,7 +8,7 @@ import (
 )
 
 // A project that is checked out on two machines writes to itself: these are two sides.
-func TestOneOfOurName(t *testing.T) {
+func TestProjectWritesToItself(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	web := r.project("web")
@@ -28,7 +28,7 @@ func TestOneOfOurName(t *testing.T) {
 
 // Two projects of one name, on this machine and on another one, write under one conversation: these are two conversations, and what ends
 // one ends the other one not.
-func TestOneNameOnTwoMachines(t *testing.T) {
+func TestSameNameOnTwoMachines(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	notes := r.project("notes")

@@ -34,7 +34,7 @@ func TestPollState(t *testing.T) {
 }
 
 // An answer goes to the machine that FROM names, by the name that it has here; a name that is not known is left open.
-func TestPollElsewhere(t *testing.T) {
+func TestPollOtherMachine(t *testing.T) {
 	t.Parallel()
 	p := &poll{office: &exchange.Service{Home: t.TempDir(), Host: "alpha.example"}}
 	if err := os.MkdirAll(filepath.Dir(p.office.PeersPath()), 0o700); err != nil {
@@ -51,7 +51,7 @@ func TestPollElsewhere(t *testing.T) {
 }
 
 // A look is put off while the user writes, until they write again or have not written for five minutes.
-func TestPollPutOff(t *testing.T) {
+func TestPollDeferred(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 4, 27, 9, 0, 0, 0, time.UTC)
 	type step struct {

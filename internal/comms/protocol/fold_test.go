@@ -211,7 +211,7 @@ func TestFoldProperties(t *testing.T) {
 
 // What may be sent by the rules of the cap never gets beyond it: after the second insisting there is neither pushback nor
 // insisting until somebody escalates, completes or releases.
-func TestCapHolds(t *testing.T) {
+func TestPushbackCap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		events := talk("a:request")

@@ -104,7 +104,7 @@ func aSlug() *rapid.Generator[string] {
 }
 
 // What is named by a header is found again beside that header, whatever hyphens there are.
-func TestNamesComeBack(t *testing.T) {
+func TestNameRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		sender, id := aSlug().Draw(t, "sender"), aSlug().Draw(t, "conversation")

@@ -28,7 +28,7 @@ func TestListMailbox(t *testing.T) {
 	}
 }
 
-func TestLatestThatWaits(t *testing.T) {
+func TestLatestWaiting(t *testing.T) {
 	t.Parallel()
 	at := func(minutes int) time.Time { return noon.Add(time.Duration(minutes) * time.Minute) }
 	for _, c := range []struct {

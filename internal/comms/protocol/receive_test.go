@@ -169,7 +169,7 @@ func TestSuggestedReply(t *testing.T) {
 }
 
 // What costs time or has effects is asked for only when its step has come.
-func TestQuestionsComeInTheirStep(t *testing.T) {
+func TestLookupsAreLazy(t *testing.T) {
 	t.Parallel()
 	var asked []string
 	r := someRules()
@@ -202,7 +202,7 @@ func TestQuestionsComeInTheirStep(t *testing.T) {
 }
 
 // A forged or misnamed copy must not make the message itself a duplicate: both would be lost.
-func TestCopiesThatAreRefusedThemselves(t *testing.T) {
+func TestRefusedCopies(t *testing.T) {
 	t.Parallel()
 	text := aMessage("FROM: x.data-lab")
 	in := Inbound{Name: "20260427T120005Z-from-data-lab-prep-work.org", Text: text}
@@ -238,7 +238,7 @@ func TestCopiesThatAreRefusedThemselves(t *testing.T) {
 }
 
 // When two sessions have acted on two copies at the same time, none of them is told afterwards that it had no message.
-func TestBothWereActedOn(t *testing.T) {
+func TestBothCopiesActedOn(t *testing.T) {
 	t.Parallel()
 	text := aMessage()
 	r := someRules()
@@ -256,7 +256,7 @@ func TestBothWereActedOn(t *testing.T) {
 
 // A sender that names files by its clock, and repeats a draft twenty minutes later, has sent a copy. Anything else of that kind has a wrong
 // time.
-func TestCopyUnderALaterName(t *testing.T) {
+func TestCopyWithLaterName(t *testing.T) {
 	t.Parallel()
 	text, later := aMessage(), "20260427T122000Z-from-data-lab-prep-work.org"
 	sibling := func(s Sibling) func(string, int) []Sibling {
@@ -345,7 +345,7 @@ func hashOf(text []byte) string {
 
 // Whatever comes in: nothing is acted on or answered that is not verified, a query is never answered with a query, and
 // what is refused goes into no ledger.
-func TestNothingUnverifiedIsActedOn(t *testing.T) {
+func TestUnverifiedIsNotActedOn(t *testing.T) {
 	t.Parallel()
 	changes := []string{
 		"TITLE: -", "MESSAGE_TYPE: query", "MESSAGE_TYPE: release", "MESSAGE_TYPE: ack", "SEQUENCE: 1", "SEQUENCE: x", "PROTOCOL_VERSION: 6",

@@ -123,7 +123,7 @@ func TestAdvice(t *testing.T) {
 }
 
 // What is sent is accepted over there, is the same when it is sent again, and has the bytes of the draft.
-func TestWhatIsSentIsAccepted(t *testing.T) {
+func TestSentIsAccepted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := aDraft(rapid.SliceOfN(rapid.SampledFrom([]string{

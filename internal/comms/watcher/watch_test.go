@@ -162,7 +162,7 @@ func (r *rig) quiet(stop func() error) {
 	}
 }
 
-func TestMessageThatComes(t *testing.T) {
+func TestNewMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	must(t, os.MkdirAll(filepath.Join(r.Office.Home, "projects", "bare", ".ai"), 0o700))
@@ -176,7 +176,7 @@ func TestMessageThatComes(t *testing.T) {
 	r.quiet(stop)
 }
 
-func TestNamesThatAreNoMessages(t *testing.T) {
+func TestNonMessageNames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	stop := r.begin()
@@ -189,7 +189,7 @@ func TestNamesThatAreNoMessages(t *testing.T) {
 	r.quiet(stop)
 }
 
-func TestStartTellsWhatWaits(t *testing.T) {
+func TestStartReportsWaiting(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.put("over", "done", protocol.Request, 1)
@@ -264,7 +264,7 @@ func TestOneWatcher(t *testing.T) {
 	r.quiet(stop)
 }
 
-func TestDoesNotStart(t *testing.T) {
+func TestStartFails(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	o := r.Options
@@ -279,7 +279,7 @@ func TestDoesNotStart(t *testing.T) {
 	}
 }
 
-func TestLogThatCannotBeOpened(t *testing.T) {
+func TestLogNotWritable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Log = t.TempDir() // a folder
@@ -290,7 +290,7 @@ func TestLogThatCannotBeOpened(t *testing.T) {
 	}
 }
 
-func TestLogThatIsMovedAway(t *testing.T) {
+func TestLogMoved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	path := filepath.Join(r.Office.Home, "watch.log")
