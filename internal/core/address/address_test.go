@@ -141,7 +141,7 @@ func TestHostQualified(t *testing.T) {
 	}
 }
 
-func TestCanonicalAddressesCostNothing(t *testing.T) {
+func TestCanonicalAllocations(t *testing.T) {
 	for _, a := range []string{"claude:api:3f2a9c01b7de", "claude:api:3f2a9c01b7de~Scout", "bare", "ws:0e4f6f5f-1111-5222-8333-bbbbbbbbbbbb"} {
 		if n := testing.AllocsPerRun(100, func() { _ = Canonical(a) }); n != 0 {
 			t.Errorf("Canonical(%s): %v allocations, want none", a, n)

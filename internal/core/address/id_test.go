@@ -95,7 +95,7 @@ func TestForeignIds(t *testing.T) {
 	}
 }
 
-func TestPerennialNeedsAUUID(t *testing.T) {
+func TestPerennialNeedsUUID(t *testing.T) {
 	t.Parallel()
 	for _, uuid := range []string{"", "3f2a", "zzzzzzzzzzzz", "3f2a9c10:1b2"} {
 		func() {

@@ -25,7 +25,7 @@ func TestMintOrder(t *testing.T) {
 	}
 }
 
-func TestMintAtOnce(t *testing.T) {
+func TestMintConcurrently(t *testing.T) {
 	at := time.Date(2032, 6, 12, 10, 0, 0, 0, time.UTC)
 	var mu sync.Mutex
 	seen := map[address.MessageID]bool{}

@@ -206,7 +206,7 @@ func TestCanonicalWithout(t *testing.T) {
 	}
 }
 
-func TestHashTakesTheCanonicalForm(t *testing.T) {
+func TestHashIsCanonical(t *testing.T) {
 	t.Parallel()
 	a, err := Hash([]byte(`{"b":1.0,"a":"\u0041"}`))
 	b, err2 := Hash([]byte(` {"a":"A","b":1}`))

@@ -34,8 +34,8 @@ func TestCompareUTF16(t *testing.T) {
 	}
 }
 
-// TestNamesThatBeginAlike: no member is taken for another one whose name begins with the same byte of the same character.
-func TestNamesThatBeginAlike(t *testing.T) {
+// TestNamesWithCommonPrefix: no member is taken for another one whose name begins with the same byte of the same character.
+func TestNamesWithCommonPrefix(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]rune{{'è', 'é'}, {0x20b, 0x21c}, {'日', '旦'}, {0x1f600, 0x1f601}, {0xd000, 0xd7ff}} {
 		want := fmt.Sprintf(`{"%c":1,"%c":2}`, pair[0], pair[1])

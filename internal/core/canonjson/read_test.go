@@ -67,7 +67,7 @@ func TestGet(t *testing.T) {
 }
 
 // A value that was got must not let an append run into the text behind it.
-func TestValuesAreClipped(t *testing.T) {
+func TestValueCapacityIsClipped(t *testing.T) {
 	t.Parallel()
 	raw := []byte(`{"a":[1],"b":2}`)
 	v, _ := Get(raw, "a")

@@ -225,7 +225,7 @@ func checkParse(t interface{ Fatalf(string, ...any) }, text []byte) {
 }
 
 // Whatever Parse accepts, other readers read in the same way.
-func TestOneTextOneMessage(t *testing.T) {
+func TestParseProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) { checkParse(t, text(t)) })
 }

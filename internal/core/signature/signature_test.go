@@ -15,7 +15,7 @@ import (
 
 func fixed(b byte) *Private { return &Private{newKey(bytes.Repeat([]byte{b}, 32))} }
 
-func TestKeysAreThoseOfTheStandardLibrary(t *testing.T) {
+func TestKeysMatchStandardLibrary(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		k := Generate()
