@@ -56,9 +56,9 @@ func besideAs(t *testing.T, root, settings string, env func(string) string, part
 	return b
 }
 
-// TestTwoDrum: of two programs on a bus one asks agents to go on; the other one says who does, asks nobody, and does it when the first has ended. One
+// TestTwoWatchdogs: of two programs on a bus one asks agents to go on; the other one says who does, asks nobody, and does it when the first has ended. One
 // without a relauncher is in nobody's way.
-func TestTwoDrum(t *testing.T) {
+func TestTwoWatchdogs(t *testing.T) {
 	t.Parallel()
 	b := prepare(t)
 	root := b.w.Root.Path
@@ -131,9 +131,9 @@ func TestLapse(t *testing.T) {
 	}
 }
 
-// TestPrincipalTold: when an agent is escalated, the principal with whom it is registered gets one message, from whoever speaks where the
+// TestPrincipalNotified: when an agent is escalated, the principal with whom it is registered gets one message, from whoever speaks where the
 // program was started. Where nobody does, and where that is the principal itself, none goes.
-func TestPrincipalTold(t *testing.T) {
+func TestPrincipalNotified(t *testing.T) {
 	t.Parallel()
 	b := prepare(t)
 	connect := func(name string) address.Instance {

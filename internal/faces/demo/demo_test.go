@@ -73,7 +73,7 @@ func elsewhere(t *testing.T) func() []string {
 	}
 }
 
-func TestAllStepsAreSeen(t *testing.T) {
+func TestAllSteps(t *testing.T) {
 	left := elsewhere(t)
 	server := build(t, "tutti-full")
 	var out bytes.Buffer
@@ -116,7 +116,7 @@ func TestKeep(t *testing.T) {
 }
 
 // A reader that goes away ends the play, and nothing is left behind.
-func TestUnheard(t *testing.T) {
+func TestClosedOutput(t *testing.T) {
 	left := elsewhere(t)
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -136,7 +136,7 @@ func TestUnheard(t *testing.T) {
 }
 
 // The command would be killed by a signal, as its standard output is the pipe.
-func TestUnheardCommand(t *testing.T) {
+func TestClosedOutputCommand(t *testing.T) {
 	left := elsewhere(t)
 	cmd := exec.Command(build(t, "tutti"), "demo")
 	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
@@ -161,7 +161,7 @@ func TestUnheardCommand(t *testing.T) {
 }
 
 // A server that is no server must not keep a newcomer waiting, and the step must be named.
-func TestDumbServers(t *testing.T) {
+func TestInvalidServers(t *testing.T) {
 	for name, text := range map[string]string{
 		"answers nothing": "exec sleep 60\n",
 		"ends at once":    "exit 0\n",

@@ -237,7 +237,7 @@ func TestOffered(t *testing.T) {
 }
 
 // What a link lets its page do is decided when it is made.
-func TestOnlyShows(t *testing.T) {
+func TestReadOnly(t *testing.T) {
 	r, link := serve(t, "refused below claude (pid 7)")
 	cookie := login(t, link)
 	_, text := r.try(t, cookie, try{name: "page", method: "GET", path: "/", want: 200})

@@ -160,8 +160,8 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestLay: what does something to a terminal is spelt, and a program gets the same value. Under tutti a model reads it, and it is left out.
-func TestLay(t *testing.T) {
+// TestLayEscapes: what does something to a terminal is spelt, and a program gets the same value. Under tutti a model reads it, and it is left out.
+func TestLayEscapes(t *testing.T) {
 	t.Parallel()
 	raw := []byte("{\"a\u202e\":\"\u009b\u007f\u2028é\U000e0041\\n\"}")
 	ours := (&kit.Call{Input: &kit.Input{Under: kit.Tutti}}).Lay(nil, raw, 0)

@@ -197,8 +197,8 @@ func TestTrustEarlierKey(t *testing.T) {
 	d.has(d.run(0, "escalation", "show", "evt-1"), answered)
 }
 
-// TestRevokedWithoutAnother: who has no key left to prove a revocation with is told what that takes away, and can revoke all the same.
-func TestRevokedWithoutAnother(t *testing.T) {
+// TestRevokeLastKey: who has no key left to prove a revocation with is told what that takes away, and can revoke all the same.
+func TestRevokeLastKey(t *testing.T) {
 	t.Parallel()
 	d := newSitting(t)
 	me := d.me()

@@ -7,7 +7,7 @@ import (
 )
 
 // A pin is the word of a person: it is asked for, and anything but a yes pins nothing.
-func TestTrustAsks(t *testing.T) {
+func TestTrustPrompt(t *testing.T) {
 	t.Parallel()
 	const who = "claude:api:3f2a9c01b7de"
 	home := t.TempDir()

@@ -88,8 +88,8 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// TestManPagesAreAccepted lets the real formatter read every page and complain.
-func TestManPagesAreAccepted(t *testing.T) {
+// TestManPagesFormat lets the real formatter read every page and complain.
+func TestManPagesFormat(t *testing.T) {
 	t.Parallel()
 	groff, err := exec.LookPath("groff")
 	if err != nil {

@@ -65,9 +65,9 @@ var looks = [][]string{
 	{"hook", "claude", "SessionEnd"},
 }
 
-// TestPipesHoldNothingUp: a pipe in the place of any folder or file of a bus, of the jobs, of the session registry or of a mailbox between
+// TestPipesDoNotBlock: a pipe in the place of any folder or file of a bus, of the jobs, of the session registry or of a mailbox between
 // projects keeps nobody waiting.
-func TestPipesHoldNothingUp(t *testing.T) {
+func TestPipesDoNotBlock(t *testing.T) {
 	t.Parallel()
 	r := &pipeRig{t: t, home: t.TempDir()}
 	r.project = filepath.Join(r.home, "src", "api")
@@ -121,8 +121,8 @@ func pipePlaces(bus, project string) (all []string) {
 	return all
 }
 
-// TestHugeLogHoldsNothingUp: a log that is large on paper only is refused at once, and named.
-func TestHugeLogHoldsNothingUp(t *testing.T) {
+// TestHugeLogIsRefused: a log that is large on paper only is refused at once, and named.
+func TestHugeLogIsRefused(t *testing.T) {
 	t.Parallel()
 	r := &pipeRig{t: t, home: t.TempDir()}
 	r.project = filepath.Join(r.home, "src", "api")

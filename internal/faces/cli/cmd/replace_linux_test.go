@@ -122,9 +122,9 @@ func (s *served) ask(method string, params any) string {
 	return ""
 }
 
-// TestFormerNamesAreReplaced: an installation that still has a tuttid is replaced under three live agents. Nothing is lost, what names
+// TestUpgradeFromFormerNames: an installation that still has a tuttid is replaced under three live agents. Nothing is lost, what names
 // tuttid goes on, and doctor names the servers of the former build.
-func TestFormerNamesAreReplaced(t *testing.T) {
+func TestUpgradeFromFormerNames(t *testing.T) {
 	if boundtest.Race {
 		t.Skip("it tries whole programs, which are built without the detector")
 	}

@@ -83,8 +83,8 @@ tutti hook claude SessionStart --instance BOB <event 2>&1
 tutti receive --as ZED >/dev/null 2>&1 || echo 'it is not itself any more'
 `
 
-// TestServingAsAnother: below a process that is one agent, no server and no hook is another one.
-func TestServingAsAnother(t *testing.T) {
+// TestServeInsideAnotherAgent: below a process that is one agent, no server and no hook is another one.
+func TestServeInsideAnotherAgent(t *testing.T) {
 	t.Parallel()
 	h := newMailHome(t)
 	if out, err := h.command("send", "--as", h.b, h.a, "for bob alone").CombinedOutput(); err != nil {
@@ -103,8 +103,8 @@ func TestServingAsAnother(t *testing.T) {
 	}
 }
 
-// TestActingForAnother: below a process that is one agent, no verb acts in the name of another one.
-func TestActingForAnother(t *testing.T) {
+// TestActInsideAnotherAgent: below a process that is one agent, no verb acts in the name of another one.
+func TestActInsideAnotherAgent(t *testing.T) {
 	t.Parallel()
 	for v := range verbs.Of(kit.Tutti) {
 		for _, f := range v.Flags {

@@ -11,7 +11,7 @@ import (
 )
 
 // A long list is the same whether one processor makes it or several: all messages in one order, their texts in one column.
-func TestSheets(t *testing.T) {
+func TestLongListsInParallel(t *testing.T) {
 	t.Parallel()
 	const n = 2003 // several sheets, and some
 	h := newMailHome(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // A word that is none of ours leads to verbs that exist, and one that is ours leads to itself.
-func TestOtherWords(t *testing.T) {
+func TestWordSuggestions(t *testing.T) {
 	t.Parallel()
 	words := verbs.Words(kit.Tutti, "")
 	for _, word := range strings.Fields(`stop kill freeze abort panic quit start continue go restart list ls agents

@@ -164,7 +164,7 @@ func TestHookAtTerminal(t *testing.T) {
 }
 
 // What a bus holds cannot steer the terminal that it is shown on.
-func TestTerminalIsNotSteered(t *testing.T) {
+func TestTerminalEscapesAreRemoved(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	env := []string{"HOME=" + home}

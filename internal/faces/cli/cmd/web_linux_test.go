@@ -159,7 +159,7 @@ func TestWeb(t *testing.T) {
 }
 
 // In a session of an agent the page only shows, whatever it is asked.
-func TestWebBelowAnAgent(t *testing.T) {
+func TestWebInsideAgentSession(t *testing.T) {
 	r := newWebRig(t, "TUTTI_SESSION=api")
 	if text := r.page("/"); !r.only || !strings.Contains(text, "This page only shows") || strings.Contains(text, "<button") {
 		t.Errorf("the page of an agent: %v %s", r.only, text)

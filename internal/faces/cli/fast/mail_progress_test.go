@@ -12,8 +12,8 @@ import (
 	"tutti/internal/store"
 )
 
-// TestSayIndexed: the first list of a large mailbox says on a terminal how far it is, and the rows are those of the mailbox.
-func TestSayIndexed(t *testing.T) {
+// TestIndexProgress: the first list of a large mailbox says on a terminal how far it is, and the rows are those of the mailbox.
+func TestIndexProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder
 		c := &kit.Call{ErrFile: &said, ErrColumns: 80}

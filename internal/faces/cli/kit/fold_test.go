@@ -28,7 +28,7 @@ func TestFolded(t *testing.T) {
 }
 
 // What stands below another row goes on there, also where it has to go on in the next line.
-func TestFactsBelow(t *testing.T) {
+func TestFactsContinuationRow(t *testing.T) {
 	t.Parallel()
 	c := &Call{Columns: 30}
 	c.Facts([][]string{{"  ~/.claude.json", "server h2a registered"}, {"", "before: the former one"}})

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// probingVariable is set for a process that is TestProbeIsDeaf's.
+// probingVariable is set for a process that is TestProbeIgnoresSignals's.
 const probingVariable = "TUTTI_TEST_PROBING"
 
 // A process of our own runs a verb that catches signals and then makes package os look for handles of processes. It is traced, and the
 // process that package os starts for that, which shares its memory, must not be able to get a signal: there is no later moment at which
 // an interrupt would be certain to hit it.
-func TestProbeIsDeaf(t *testing.T) {
+func TestProbeIgnoresSignals(t *testing.T) {
 	if _, ok := os.LookupEnv(probingVariable); ok {
 		probing(t)
 		return
@@ -63,7 +63,7 @@ func traceForks(t *testing.T) (blocked []uint64) {
 		return nil
 	}
 	defer null.Close()
-	pid, err := syscall.ForkExec("/proc/self/exe", []string{"probing", "-test.run=^TestProbeIsDeaf$"}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec("/proc/self/exe", []string{"probing", "-test.run=^TestProbeIgnoresSignals$"}, &syscall.ProcAttr{
 		Env: append(os.Environ(), probingVariable+"=1"), Files: []uintptr{null.Fd(), null.Fd(), os.Stderr.Fd()},
 		Sys: &syscall.SysProcAttr{Ptrace: true},
 	})

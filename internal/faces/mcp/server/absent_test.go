@@ -60,9 +60,9 @@ func (r *rig) sleeper(name string) string {
 	return me
 }
 
-// TestTellsOfTheAbsent: who has written to an agent without a session has its person told, once, and with no word of the
+// TestNotifyAbsentAgent: who has written to an agent without a session has its person told, once, and with no word of the
 // message. Those who came back, or whose keys are somebody else's, are none of this.
-func TestTellsOfTheAbsent(t *testing.T) {
+func TestNotifyAbsentAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	d := r.desk("[wake]\nclimb = \"4s\"\n")
@@ -106,9 +106,9 @@ func TestTellsOfTheAbsent(t *testing.T) {
 	}
 }
 
-// TestTellsOfWhatCommandsSend: what an agent sends from its command line counts as well, also when it has never sent anything
+// TestNotifyAfterCommandSend: what an agent sends from its command line counts as well, also when it has never sent anything
 // before. The step stands in the trace of the message.
-func TestTellsOfWhatCommandsSend(t *testing.T) {
+func TestNotifyAfterCommandSend(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	d := r.desk("[wake]\nclimb = \"1s\"\n")
@@ -134,9 +134,9 @@ func TestTellsOfWhatCommandsSend(t *testing.T) {
 	}
 }
 
-// TestTellsPeople: a person has no session and is told at once. What lay there when a halt came is no reason afterwards; what is
+// TestNotifyPerson: a person has no session and is told at once. What lay there when a halt came is no reason afterwards; what is
 // sent after it is.
-func TestTellsPeople(t *testing.T) {
+func TestNotifyPerson(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	d := r.desk("[wake]\nclimb = \"6s\"\n")
@@ -159,8 +159,8 @@ func TestTellsPeople(t *testing.T) {
 	}
 }
 
-// TestTellsOfTheIdle: of an agent that nothing can wake its person is told by its own server.
-func TestTellsOfTheIdle(t *testing.T) {
+// TestNotifyIdleAgent: of an agent that nothing can wake its person is told by its own server.
+func TestNotifyIdleAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	d := r.desk("[wake]\nquiet = \"1s\"\nclimb = \"1s\"\n")
@@ -186,8 +186,8 @@ func TestTellsOfTheIdle(t *testing.T) {
 	}
 }
 
-// TestTellsWhenItIsIdle: hooks say that an agent is idle, also of a program that nothing can wake; nobody waits then.
-func TestTellsWhenItIsIdle(t *testing.T) {
+// TestIdleFromHooks: hooks say that an agent is idle, also of a program that nothing can wake; nobody waits then.
+func TestIdleFromHooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	d := r.desk("[wake]\nquiet = \"1h\"\nclimb = \"1h\"\n")

@@ -299,8 +299,8 @@ func exitOf(r *rig, args []string) int {
 	return c.ProcessState.ExitCode()
 }
 
-// TestTriedAgain: what could not be connected at the start is connected when it can be.
-func TestTriedAgain(t *testing.T) {
+// TestConnectRetry: what could not be connected at the start is connected when it can be.
+func TestConnectRetry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	if err := os.WriteFile(r.root, nil, 0o600); err != nil { // where the bus should be made
@@ -322,8 +322,8 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// TestHandOver: tutti serves by becoming tutti-full, under both names.
-func TestHandOver(t *testing.T) {
+// TestExecFullProgram: tutti serves by becoming tutti-full, under both names.
+func TestExecFullProgram(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for _, name := range []string{"tutti", "h2a"} {

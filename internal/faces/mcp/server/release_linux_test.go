@@ -30,9 +30,9 @@ func waitsThere(t *testing.T, c *exec.Cmd) {
 	t.Fatal("a hook does not wait")
 }
 
-// TestTwelveGoOn: after "resume --wake" the waiting hooks of twelve conversations end within ten seconds, the size of a context is said
+// TestResumeWakesTwelve: after "resume --wake" the waiting hooks of twelve conversations end within ten seconds, the size of a context is said
 // where its file is known, and an agent of which no hook waits is named as not woken.
-func TestTwelveGoOn(t *testing.T) {
+func TestResumeWakesTwelve(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	const agents = 12

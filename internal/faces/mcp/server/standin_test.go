@@ -13,8 +13,8 @@ import (
 	"tutti/internal/sessions/lifecycle"
 )
 
-// TestStandIn: the server of an agent that was started in tmux is that agent, and takes the place of the record that stood in for it.
-func TestStandIn(t *testing.T) {
+// TestServerReplacesStandIn: the server of an agent that was started in tmux is that agent, and takes the place of the record that stood in for it.
+func TestServerReplacesStandIn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	dir := filepath.Join(r.home, "ana")

@@ -31,8 +31,8 @@ func (r *rig) steps(id, step string) (n int) {
 	return n
 }
 
-// TestShownIsWritten: mail whose answer cannot be written is offered, and was not shown.
-func TestShownIsWritten(t *testing.T) {
+// TestShownOnlyIfWritten: mail whose answer cannot be written is offered, and was not shown.
+func TestShownOnlyIfWritten(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)
 	you := b.me()
@@ -70,8 +70,8 @@ func TestShownIsWritten(t *testing.T) {
 	}
 }
 
-// TestShownAnyway: what was claimed is shown, also when that cannot be put on record.
-func TestShownAnyway(t *testing.T) {
+// TestShownWithoutRecord: what was claimed is shown, also when that cannot be put on record.
+func TestShownWithoutRecord(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)
 	you, me := b.me(), a.me()
@@ -106,8 +106,8 @@ func TestShownAnyway(t *testing.T) {
 	}
 }
 
-// TestHaltIsTold: the remark that a halt was cleared waits for an answer that reaches the agent.
-func TestHaltIsTold(t *testing.T) {
+// TestHaltClearedNotice: the remark that a halt was cleared waits for an answer that reaches the agent.
+func TestHaltClearedNotice(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)
 	you := b.me()

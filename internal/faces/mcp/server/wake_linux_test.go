@@ -16,9 +16,9 @@ import (
 	"tutti/internal/platform/proc"
 )
 
-// TestWakesWhoBrokeOff: of a turn that its user breaks off no hook tells; what the program writes of itself does. What it wrote before, or
+// TestWakesAfterInterruptedTurn: of a turn that its user breaks off no hook tells; what the program writes of itself does. What it wrote before, or
 // another process did, counts for nothing.
-func TestWakesWhoBrokeOff(t *testing.T) {
+func TestWakesAfterInterruptedTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	like := r.command("tutti-full", nil, "CLAUDE_CODE_SESSION_ID="+talk)
@@ -81,8 +81,8 @@ func TestWakesWhoBrokeOff(t *testing.T) {
 	}
 }
 
-// TestWakesAfterAKilledHook: a hook that has claimed a message and is killed before it prints does not keep it from an agent that sits idle.
-func TestWakesAfterAKilledHook(t *testing.T) {
+// TestWakesAfterKilledHook: a hook that has claimed a message and is killed before it prints does not keep it from an agent that sits idle.
+func TestWakesAfterKilledHook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	env := []string{"CLAUDE_CODE_SESSION_ID=" + talk, "CLAUDE_CODE_ENTRYPOINT=cli"}
@@ -133,8 +133,8 @@ func TestWakesAfterAKilledHook(t *testing.T) {
 	}
 }
 
-// TestHookIntoNothing: a program that does not listen any more is no reason to fail, and what it was to hear is not taken for shown.
-func TestHookIntoNothing(t *testing.T) {
+// TestHookOutputClosed: a program that does not listen any more is no reason to fail, and what it was to hear is not taken for shown.
+func TestHookOutputClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	a := r.start("a", []string{"--auto-open", "--host", "claude"}, "CLAUDE_CODE_SESSION_ID="+talk)

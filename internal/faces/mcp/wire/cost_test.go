@@ -10,7 +10,7 @@ import (
 )
 
 // Ten thousand calls leave the heap where it was.
-func TestMemoryStays(t *testing.T) {
+func TestMemoryIsConstant(t *testing.T) {
 	p := serve(t)
 	text := strings.Repeat("m", 2000)
 	round := func(n int) uint64 {

@@ -215,7 +215,7 @@ func like(got, want string) bool {
 	return strings.HasPrefix(got, before) && strings.HasSuffix(got, after) && len(got) > len(want) && canonjson.Valid([]byte(got))
 }
 
-func TestActivityIsToldOfEachLine(t *testing.T) {
+func TestActivityPerLine(t *testing.T) {
 	t.Parallel()
 	p := serve(t)
 	p.send(`bad`, ``, `  `, `[]`, `{"jsonrpc":"2.0","method":"x"}`)
@@ -245,7 +245,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-func TestLineReaderHoldsNoMoreThanALine(t *testing.T) {
+func TestLineReaderLimit(t *testing.T) {
 	t.Parallel()
 	r := newLineReader(&endless{n: 1 << 26}, 1<<20)
 	line, long, err := r.next()

@@ -14,7 +14,7 @@ import (
 )
 
 // A call that waits holds up nobody for long, and the answer to it comes when it comes.
-func TestWaitingCallHoldsUpNobody(t *testing.T) {
+func TestWaitingCallDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := make(chan string, 2)
 		p := serve(t, blocking(begun))
@@ -38,7 +38,7 @@ func TestWaitingCallHoldsUpNobody(t *testing.T) {
 
 // Calls that are quick are done one after the other in the order of their lines, even when many come at once. A busy machine
 // is not to make them slow here.
-func TestQuickCallsKeepTheirOrder(t *testing.T) {
+func TestQuickCallsInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
 		var last, wrong atomic.Int64
@@ -236,7 +236,7 @@ func TestEndOfContext(t *testing.T) {
 }
 
 // A client that does not read does not hold back the end either. In real time: a lock is held while a write hangs.
-func TestEndWhileNobodyReads(t *testing.T) {
+func TestEndWithoutReader(t *testing.T) {
 	t.Parallel()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -299,7 +299,7 @@ func TestRunsOnce(t *testing.T) {
 }
 
 // No more than a number of calls is in hand. The next is refused, and meanwhile a ping is answered and a cancellation frees a place.
-func TestCallsInHandAreLimited(t *testing.T) {
+func TestConcurrentCallLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		free := make(chan struct{})
 		var now atomic.Int64
@@ -341,7 +341,7 @@ func TestCallsInHandAreLimited(t *testing.T) {
 }
 
 // Nothing is left behind but what the caller holds open.
-func TestNoGoroutineStays(t *testing.T) {
+func TestNoGoroutineLeak(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for range 20 {
 		p := serve(t)

@@ -84,7 +84,7 @@ func next(n int) int {
 	return n + 57
 }
 
-func TestToolsThatAnswerWrongly(t *testing.T) {
+func TestInvalidToolAnswers(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{
 		"nothing": "", "null": "null", "array": "[1]", "broken": `{"a":`, "two": `{} {}`, "text": "no JSON",

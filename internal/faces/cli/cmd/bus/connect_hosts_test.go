@@ -11,7 +11,7 @@ import (
 )
 
 // connect prints the commands of docs/agents.md, which are tried with the agent CLIs themselves.
-func TestLiveRowsAreThoseOfThePage(t *testing.T) {
+func TestConnectCommandsMatchDocs(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../../../docs/agents.md")
 	if err != nil {

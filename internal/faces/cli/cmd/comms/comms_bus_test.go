@@ -10,7 +10,7 @@ import (
 )
 
 // The words that flags take are those of the protocol.
-func TestLetterWords(t *testing.T) {
+func TestFlagValues(t *testing.T) {
 	t.Parallel()
 	var types []string
 	for _, kind := range protocol.Types() {

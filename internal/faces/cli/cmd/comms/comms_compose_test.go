@@ -14,7 +14,7 @@ import (
 )
 
 // Somebody at a terminal is asked for what no flag says, and again after an answer that cannot be.
-func TestComposeAsks(t *testing.T) {
+func TestComposePrompts(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	project := exchange.Project{Name: "web", Path: filepath.Join(home, "projects/web")}

@@ -9,8 +9,8 @@ import (
 	"tutti/internal/governance/profile"
 )
 
-// TestModelWords checks that the words that package kit offers for completion are the topics of model show.
-func TestModelWords(t *testing.T) {
+// TestModelTopics checks that the words that package kit offers for completion are the topics of model show.
+func TestModelTopics(t *testing.T) {
 	t.Parallel()
 	if !slices.Equal(kit.ProfileWords, profile.IDs) {
 		t.Errorf("profiles: %q, want %q", kit.ProfileWords, profile.IDs)

@@ -149,9 +149,9 @@ func TestEndless(t *testing.T) {
 	})
 }
 
-// TestCrowd: connections that say nothing, a part of a head or a part of a body keep nobody out, and nothing is left of them. The long
+// TestManyConnections: connections that say nothing, a part of a head or a part of a body keep nobody out, and nothing is left of them. The long
 // version brings ten thousand.
-func TestCrowd(t *testing.T) {
+func TestManyConnections(t *testing.T) {
 	x := open(t)
 	crowd := 400
 	if soak {
@@ -200,8 +200,8 @@ func TestCrowd(t *testing.T) {
 	})
 }
 
-// TestDripping: a head or a body that comes byte by byte is cut off, however long it could go on.
-func TestDripping(t *testing.T) {
+// TestSlowRequest: a head or a body that comes byte by byte is cut off, however long it could go on.
+func TestSlowRequest(t *testing.T) {
 	if !soak {
 		t.Skip("it takes as long as a request may take; TUTTI_SOAK=1 runs it")
 	}
@@ -366,9 +366,9 @@ func TestIndirect(t *testing.T) {
 	}
 }
 
-// TestHeard: to a hook, which lets a whole prompt through or nothing, what stands beside a signed line is a part of it; who reads the line
+// TestTextBesideSignedLine: to a hook, which lets a whole prompt through or nothing, what stands beside a signed line is a part of it; who reads the line
 // alone gets that.
-func TestHeard(t *testing.T) {
+func TestTextBesideSignedLine(t *testing.T) {
 	const line = "[h2a from=a:b:c to=d:e:f nonce=n at=t sig=s] do it"
 	prompt := func(text string) string {
 		return `{"hook_event_name":"UserPromptSubmit","prompt":` + string(canonjson.AppendString(nil, text)) + `}`

@@ -134,7 +134,7 @@ func relay(t *testing.T, b *job.Book, a *air) *jobRelay {
 }
 
 // A broker that comes back is told what it missed, although nothing more happens.
-func TestRelayBack(t *testing.T) {
+func TestRelayBrokerReturns(t *testing.T) {
 	t.Parallel()
 	b, j := relayBook(t)
 	a := newAir()
@@ -169,7 +169,7 @@ func get(t *testing.T, b *job.Book, id string) *job.Job {
 }
 
 // One that is away at the beginning is asked again.
-func TestRelayAway(t *testing.T) {
+func TestRelayBrokerUnreachable(t *testing.T) {
 	t.Parallel()
 	b, j := relayBook(t)
 	reports(t, b, j.ID, job.Started, "one")
@@ -187,7 +187,7 @@ func TestRelayAway(t *testing.T) {
 }
 
 // One that takes everything and answers nothing holds up nobody who follows.
-func TestRelaySilent(t *testing.T) {
+func TestRelayBrokerSilent(t *testing.T) {
 	t.Parallel()
 	b, j := relayBook(t)
 	a := newAir()
@@ -267,7 +267,7 @@ func TestRelayDamaged(t *testing.T) {
 }
 
 // A loop goes on whatever was said after the word that ended a turn, and two who drive it do not quarrel.
-func TestHandOn(t *testing.T) {
+func TestLoopIsHandedOn(t *testing.T) {
 	t.Parallel()
 	b, _ := relayBook(t)
 	j, err := b.Register(t.Context(), job.Order{
@@ -330,7 +330,7 @@ func (s *slowly) Deliver(ctx context.Context, session, text string) error {
 }
 
 // A monitor that subscribes listens to jobs that are made later, too, and tells the broker what is reported of them.
-func TestRelayFollowsBook(t *testing.T) {
+func TestRelayNewJobs(t *testing.T) {
 	t.Parallel()
 	b, _ := relayBook(t)
 	a := newAir()

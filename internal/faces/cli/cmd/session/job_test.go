@@ -14,7 +14,7 @@ import (
 )
 
 // Whoever ends a session tells its job, wherever he stands.
-func TestTellJob(t *testing.T) {
+func TestStopReportsToJob(t *testing.T) {
 	t.Parallel()
 	ws := t.TempDir()
 	deep := filepath.Join(ws, "a", "b")
@@ -44,7 +44,7 @@ func TestTellJob(t *testing.T) {
 }
 
 // The broker hears at once that a job ended with its session, and one that is away holds nothing up.
-func TestTellBrokerOfTheEnd(t *testing.T) {
+func TestStopReportsToBroker(t *testing.T) {
 	ws := t.TempDir()
 	if err := os.WriteFile(filepath.Join(ws, ".env"), []byte("MQTT_BROKER=127.0.0.1\n"), 0o600); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPathsOfOurs(t *testing.T) {
+func TestOwnPaths(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		`"command": "/opt/tutti", "x": "/opt/my tools/tutti"`:      {"/opt/tutti", "/opt/my tools/tutti"},
