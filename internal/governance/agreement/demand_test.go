@@ -80,9 +80,9 @@ func everybody(h *hall) (ana, bob address.Instance) {
 	return h.enter("ana", "PRINCIPAL"), h.enter("bob", "EXECUTIF")
 }
 
-// TestSettledPastTheProfile: an entry that settles a negotiation does so where the profile lets it, whoever wrote it, and what was
+// TestSettledOutsideProfile: an entry that settles a negotiation does so where the profile lets it, whoever wrote it, and what was
 // settled so stays settled when keys are changed and people go.
-func TestSettledPastTheProfile(t *testing.T) {
+func TestSettledOutsideProfile(t *testing.T) {
 	t.Parallel()
 	for _, quorum := range []bool{false, true} {
 		t.Run(fmt.Sprint("quorum ", quorum), func(t *testing.T) {
@@ -138,9 +138,9 @@ func TestSettledPastTheProfile(t *testing.T) {
 	}
 }
 
-// TestSettledBeforeTheProfile: what was settled before a profile was chosen stays so, and who dates his entry back has not settled
+// TestSettledBeforeProfile: what was settled before a profile was chosen stays so, and who dates his entry back has not settled
 // it before.
-func TestSettledBeforeTheProfile(t *testing.T) {
+func TestSettledBeforeProfile(t *testing.T) {
 	t.Parallel()
 	settle := func(before bool) *negotiation.Standing {
 		h := newHall(t)

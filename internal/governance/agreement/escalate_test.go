@@ -203,8 +203,8 @@ func TestRoutedByPlan(t *testing.T) {
 	}
 }
 
-// TestMatterGoesToAPerson: an agent that is registered as PRINCIPAL could not answer, and is passed over.
-func TestMatterGoesToAPerson(t *testing.T) {
+// TestEscalationGoesToPerson: an agent that is registered as PRINCIPAL could not answer, and is passed over.
+func TestEscalationGoesToPerson(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	ana, chief := h.enter("ana", "CONDUCTOR"), h.enter("chief", "PRINCIPAL")

@@ -174,8 +174,8 @@ type blind struct{}
 func (blind) Bound(address.Instance) []signature.Public { return nil }
 func (blind) Err() error                                { return errors.New("the disk is away") }
 
-// TestDoubtIsNotSettled: who does not know a person, or cannot tell at the moment, does not write for everybody that nobody has answered.
-func TestDoubtIsNotSettled(t *testing.T) {
+// TestUnknownPersonDoesNotSettle: who does not know a person, or cannot tell at the moment, does not write for everybody that nobody has answered.
+func TestUnknownPersonDoesNotSettle(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")
@@ -231,8 +231,8 @@ func (s noAlerts) List(ctx context.Context, kind store.Kind, name string) iter.S
 	return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, errors.New("the disk is away")) }
 }
 
-// TestSealedWithTrouble: what cannot be read is told beside what can.
-func TestSealedWithTrouble(t *testing.T) {
+// TestSealedReportsProblems: what cannot be read is told beside what can.
+func TestSealedReportsProblems(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")

@@ -49,8 +49,8 @@ func (h *hall) answer(who address.Instance, id, said string) error {
 	return err
 }
 
-// TestRouteIsFoundAnew: whom a matter is for follows from the rules, and an entry that says otherwise is named as such.
-func TestRouteIsFoundAnew(t *testing.T) {
+// TestRouteIsRecomputed: whom a matter is for follows from the rules, and an entry that says otherwise is named as such.
+func TestRouteIsRecomputed(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")
@@ -115,8 +115,8 @@ func TestForARole(t *testing.T) {
 	}
 }
 
-// TestAnswerIsToOneText: an answer to another matter, or to another text under the same id, is none.
-func TestAnswerIsToOneText(t *testing.T) {
+// TestAnswerBindsToText: an answer to another matter, or to another text under the same id, is none.
+func TestAnswerBindsToText(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")
@@ -161,8 +161,8 @@ func TestAnswerIsToOneText(t *testing.T) {
 	}
 }
 
-// TestOnceTogether: of many who write at the same moment one records the fall-back, and one answers.
-func TestOnceTogether(t *testing.T) {
+// TestConcurrentAnswers: of many who write at the same moment one records the fall-back, and one answers.
+func TestConcurrentAnswers(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	ana, bob := h.enter("ana", "CONDUCTOR"), h.enter("bob", "CONDUCTOR")

@@ -136,8 +136,8 @@ func (c *counted) Read(ctx context.Context, k store.Key, from store.Pos) iter.Se
 	return c.Store.Read(ctx, k, from)
 }
 
-// TestOneLookAtTheRegistry: who is registered is read as often for many matters, in many negotiations, as for one.
-func TestOneLookAtTheRegistry(t *testing.T) {
+// TestRegistryReadOnce: who is registered is read as often for many matters, in many negotiations, as for one.
+func TestRegistryReadOnce(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	s := &counted{Store: memstore.New(memstore.Options{})}

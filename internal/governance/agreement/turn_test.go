@@ -10,8 +10,8 @@ import (
 	"tutti/internal/store"
 )
 
-// TestTurnNotHidden writes an end and other parties into state.json: who has to sign still sees it.
-func TestTurnNotHidden(t *testing.T) {
+// TestForgedStateDoesNotHideTurn writes an end and other parties into state.json: who has to sign still sees it.
+func TestForgedStateDoesNotHideTurn(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"status": `"withdrawn"`, "parties": `["agy:eve:ffffffffffff"]`, "requiredSigners": `["agy:eve:ffffffffffff"]`} {
 		h := newHall(t)
@@ -43,8 +43,8 @@ func (seenNothing) Last(string) (negotiation.Seen, error) { return negotiation.S
 func (seenNothing) Keep(string, negotiation.Seen) error   { return nil }
 func (seenNothing) Path(string) string                    { return "" }
 
-// TestProposeToNobodyElse: an agreement has another party, on the same bus.
-func TestProposeToNobodyElse(t *testing.T) {
+// TestProposeNeedsAnotherParty: an agreement has another party, on the same bus.
+func TestProposeNeedsAnotherParty(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
 	ana, _ := everybody(h)

@@ -16,9 +16,9 @@ import (
 	"tutti/internal/store/memstore"
 )
 
-// TestEachProfileIsWalked: under each profile, each kind of agreement is opened, offered, signed by one agent in each role of the profile
+// TestEachProfile: under each profile, each kind of agreement is opened, offered, signed by one agent in each role of the profile
 // that may sign it, stabilised, and still valid for a reader.
-func TestEachProfileIsWalked(t *testing.T) {
+func TestEachProfile(t *testing.T) {
 	t.Parallel()
 	ctx, now := t.Context(), time.Date(2026, 6, 12, 12, 0, 0, 0, time.UTC)
 	for _, p := range profile.All() {

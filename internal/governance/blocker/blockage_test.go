@@ -154,8 +154,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAtOnce: of many who raise and resolve at once each gets an answer, and the record stays whole.
-func TestAtOnce(t *testing.T) {
+// TestConcurrentUse: of many who raise and resolve at once each gets an answer, and the record stays whole.
+func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s store.Docs, _ string) {
 		b := New(s)

@@ -241,8 +241,8 @@ func TestLateClock(t *testing.T) {
 	})
 }
 
-// TestAtOnce: of two claims in one millisecond the one that came first to the log conducts, for every reader.
-func TestAtOnce(t *testing.T) {
+// TestConcurrentClaims: of two claims in one millisecond the one that came first to the log conducts, for every reader.
+func TestConcurrentClaims(t *testing.T) {
 	each(t, func(g *stage) {
 		for round := range 5 {
 			who := []address.Instance{address.Instance(fmt.Sprintf("claude:x%d:00000000000a", round)), address.Instance(fmt.Sprintf("codex:y%d:00000000000b", round))}

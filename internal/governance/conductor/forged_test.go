@@ -243,9 +243,9 @@ func TestForeignTie(t *testing.T) {
 	})
 }
 
-// TestDeadAhead: an agent that dies where the clock is an hour early loses the seat when its heartbeat has not come for as long as that of
+// TestDeadAgentWithClockAhead: an agent that dies where the clock is an hour early loses the seat when its heartbeat has not come for as long as that of
 // anybody else; as long as it comes it is there.
-func TestDeadAhead(t *testing.T) {
+func TestDeadAgentWithClockAhead(t *testing.T) {
 	t.Parallel()
 	clock := now
 	g := on(t, memstore.New(memstore.Options{LiveTTL: time.Hour, Now: func() time.Time { return clock }}))

@@ -30,8 +30,8 @@ func (s *standstill) List(ctx context.Context, k store.Kind, owner string) iter.
 	return s.Store.List(ctx, k, owner)
 }
 
-// TestLaunchLost: who was stopped behind the gates, until its lock had passed to somebody else who asked, does not ask once more.
-func TestLaunchLost(t *testing.T) {
+// TestLaunchAfterLockLost: who was stopped behind the gates, until its lock had passed to somebody else who asked, does not ask once more.
+func TestLaunchAfterLockLost(t *testing.T) {
 	t.Parallel()
 	clock := now
 	s := &standstill{Store: memstore.New(memstore.Options{LiveTTL: 1 << 40, Now: func() time.Time { return clock }})}

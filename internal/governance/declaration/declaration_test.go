@@ -24,7 +24,7 @@ var whole = map[string]string{
 	declaration.Signature:       `{"kind":"SIGNATURE","by":"a:b","alg":"ed25519","value":"AA=="}`,
 }
 
-func TestGuardTakesEachKind(t *testing.T) {
+func TestGuardAcceptsEachKind(t *testing.T) {
 	t.Parallel()
 	for _, kind := range declaration.Kinds {
 		if got := declaration.Guard([]byte(whole[kind])); len(got) != 0 {
@@ -33,8 +33,8 @@ func TestGuardTakesEachKind(t *testing.T) {
 	}
 }
 
-// TestGuardMissesNothing takes away each member in turn: what is required must be missed, and nothing else.
-func TestGuardMissesNothing(t *testing.T) {
+// TestGuardRequiresEachMember takes away each member in turn: what is required must be missed, and nothing else.
+func TestGuardRequiresEachMember(t *testing.T) {
 	t.Parallel()
 	for kind, text := range whole {
 		for name := range members(t, text) {
@@ -77,7 +77,7 @@ func TestGuardRefuses(t *testing.T) {
 	}
 }
 
-func TestGuardEndsAfterSomeFaults(t *testing.T) {
+func TestGuardFaultLimit(t *testing.T) {
 	t.Parallel()
 	bad := strings.Replace(whole["AMENDMENT"], `"signatures":[]`, `"signatures":[`+strings.Repeat("1,", 999)+`1]`, 1)
 	got := declaration.Guard([]byte(bad))
@@ -137,8 +137,8 @@ func interest(t *testing.T, subject string, interests ...string) declaration.Int
 	return i
 }
 
-// TestConflictSurvivesSpelling: neither a declaration nor a flag is left behind by another spelling of the name.
-func TestConflictSurvivesSpelling(t *testing.T) {
+// TestConflictIgnoresSpelling: neither a declaration nor a flag is left behind by another spelling of the name.
+func TestConflictIgnoresSpelling(t *testing.T) {
 	t.Parallel()
 	panel := declaration.Panel{
 		Declarations: []declaration.Interest{interest(t, "Claude:Ledger:77AA88BB99CC", "shares")},
@@ -285,7 +285,7 @@ func TestRely(t *testing.T) {
 	}
 }
 
-func TestEscalateKeepsToItsDomain(t *testing.T) {
+func TestEscalateDomain(t *testing.T) {
 	t.Parallel()
 	routes := []declaration.Route{{Target: "a:b"}}
 	d := declaration.Escalate(routes, declaration.Request{Scope: "s", Channel: "alert", Domain: "cyber"}, "")

@@ -92,7 +92,7 @@ func TestNeutral(t *testing.T) {
 	}
 }
 
-func TestWhoAndWhen(t *testing.T) {
+func TestMayAnswer(t *testing.T) {
 	t.Parallel()
 	m := &Escalation{ID: "evt-1", Negotiation: "nego:1", Channel: "decide", Target: string(ana), Terms: Terms{Options: []Option{{"keep", "the old one"}, {"drop", "drop"}}, Until: noon.Add(time.Hour), Fallback: "drop"}}
 	if err := m.May("HUMAN:Ana:0123456789ab", true); err != nil {
@@ -291,8 +291,8 @@ func (c counted) Bound(i address.Instance) []signature.Public {
 	return c.known.Bound(i)
 }
 
-// TestHeldOnce: which keys are a person's is found once, however many answers are given in that person's name and in whatever spelling.
-func TestHeldOnce(t *testing.T) {
+// TestPersonKeysFoundOnce: which keys are a person's is found once, however many answers are given in that person's name and in whatever spelling.
+func TestPersonKeysFoundOnce(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
 	for n := range 100 {

@@ -129,7 +129,7 @@ func TestFold(t *testing.T) {
 }
 
 // A journal that became another one is read anew.
-func TestAnotherJournal(t *testing.T) {
+func TestReplacedJournal(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
 	j := New(s)
@@ -214,7 +214,7 @@ func TestWriters(t *testing.T) {
 	})
 }
 
-func TestRefusedByTheJudge(t *testing.T) {
+func TestRefusedByJudge(t *testing.T) {
 	t.Parallel()
 	j := New(memstore.New(memstore.Options{}))
 	no := errors.New("no")

@@ -34,7 +34,7 @@ func check(t *testing.T, raw []byte, id string) *model.Result {
 	return r
 }
 
-func TestFormIsWhole(t *testing.T) {
+func TestFormIsComplete(t *testing.T) {
 	t.Parallel()
 	r := check(t, model.Form(), "")
 	if !r.OK() || len(r.Findings) != 0 || r.Profile != "D_SAFE" || len(r.Nearest) != 4 || r.Nearest[0].Profile != "D_SAFE" || len(r.Nearest[0].Differences) != 0 {
@@ -50,8 +50,8 @@ func TestFormIsWhole(t *testing.T) {
 	}
 }
 
-// TestEveryQuestionIsAsked takes away each answer in turn.
-func TestEveryQuestionIsAsked(t *testing.T) {
+// TestMissingAnswers takes away each answer in turn.
+func TestMissingAnswers(t *testing.T) {
 	t.Parallel()
 	for _, q := range model.Grid {
 		r := check(t, canonjson.Delete(model.Form(), q.Key), "")

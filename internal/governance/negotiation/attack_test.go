@@ -164,8 +164,8 @@ func TestForcedKind(t *testing.T) {
 	}
 }
 
-// TestMandateToOneself: nobody gives himself leave, and nobody leave for what is not his.
-func TestMandateToOneself(t *testing.T) {
+// TestMandateToSelf: nobody gives himself leave, and nobody leave for what is not his.
+func TestMandateToSelf(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.register(boss, registry.Principal)

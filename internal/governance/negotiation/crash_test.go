@@ -115,8 +115,8 @@ func crash(t *testing.T, first, second int, late bool) {
 	}
 }
 
-// TestForeignBetween lets a foreign program add an offer between two steps: what was settled stays settled.
-func TestForeignBetween(t *testing.T) {
+// TestForeignOfferBetweenSteps lets a foreign program add an offer between two steps: what was settled stays settled.
+func TestForeignOfferBetweenSteps(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()
@@ -136,8 +136,8 @@ func TestForeignBetween(t *testing.T) {
 	}
 }
 
-// TestTaken: another artifact lies where this one is to be kept, which is found before anything is settled.
-func TestTaken(t *testing.T) {
+// TestArtifactPathTaken: another artifact lies where this one is to be kept, which is found before anything is settled.
+func TestArtifactPathTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()
@@ -155,7 +155,7 @@ func TestTaken(t *testing.T) {
 }
 
 // The same artifact in another layout, as an existing program may have left it, is the artifact.
-func TestTakenByTheSame(t *testing.T) {
+func TestSameArtifactInOtherLayout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()

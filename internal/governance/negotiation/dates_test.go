@@ -43,8 +43,8 @@ func TestSettledUndated(t *testing.T) {
 	}
 }
 
-// TestSettledAhead: who settles with a date to come, in nobody's name, makes nothing void that was settled well.
-func TestSettledAhead(t *testing.T) {
+// TestSettledInTheFuture: who settles with a date to come, in nobody's name, makes nothing void that was settled well.
+func TestSettledInTheFuture(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()
@@ -69,8 +69,8 @@ func TestSettledAhead(t *testing.T) {
 	}
 }
 
-// TestAheadRemembered: what was remembered of an entry that is dated in the future is not believed any more when that has come.
-func TestAheadRemembered(t *testing.T) {
+// TestFutureEntryIsNotCached: what was remembered of an entry that is dated in the future is not believed any more when that has come.
+func TestFutureEntryIsNotCached(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()
@@ -85,8 +85,8 @@ func TestAheadRemembered(t *testing.T) {
 	r.want(Accepted)
 }
 
-// TestDatedAhead: a party that dates an entry far ahead gets no signature for it that it could dispute later.
-func TestDatedAhead(t *testing.T) {
+// TestSignFutureEntry: a party that dates an entry far ahead gets no signature for it that it could dispute later.
+func TestSignFutureEntry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()
@@ -145,8 +145,8 @@ func TestSharedKey(t *testing.T) {
 	}
 }
 
-// TestExpiredAhead: one of a quorum who dates the end behind the deadline does not end the negotiation for the others.
-func TestExpiredAhead(t *testing.T) {
+// TestExpiredInTheFuture: one of a quorum who dates the end behind the deadline does not end the negotiation for the others.
+func TestExpiredInTheFuture(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	all := fmt.Sprintf(`["%s","%s","%s"]`, alice, bob, carol)
@@ -161,9 +161,9 @@ func TestExpiredAhead(t *testing.T) {
 	r.want(Stabilized)
 }
 
-// TestClocksApart: parties whose clocks are an hour wrong, one to each side, come to an agreement before a deadline, under a mandate
+// TestClockSkew: parties whose clocks are an hour wrong, one to each side, come to an agreement before a deadline, under a mandate
 // and with whoever stabilises; what lies behind the deadline by the clock of its writer does not count.
-func TestClocksApart(t *testing.T) {
+func TestClockSkew(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string][2]time.Duration{
 		"the first ahead": {time.Hour, -time.Hour}, "the second ahead": {-time.Hour, time.Hour},

@@ -19,8 +19,8 @@ import (
 	"tutti/internal/test/boundtest"
 )
 
-// TestMandatePlanted lays a mandate among the artifacts that nobody has signed.
-func TestMandatePlanted(t *testing.T) {
+// TestUnsignedMandate lays a mandate among the artifacts that nobody has signed.
+func TestUnsignedMandate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()
@@ -72,8 +72,8 @@ func TestAdviceForged(t *testing.T) {
 	}
 }
 
-// TestEventImitates adds entries of one's own making that look like ours.
-func TestEventImitates(t *testing.T) {
+// TestImitatedEvents adds entries of one's own making that look like ours.
+func TestImitatedEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()
@@ -140,8 +140,8 @@ func TestOneKeyTwice(t *testing.T) {
 	r.want(Stabilized)
 }
 
-// TestSettledByThief: with a key that was revoked nobody completes a quorum after that.
-func TestSettledByThief(t *testing.T) {
+// TestSettleWithRevokedKey: with a key that was revoked nobody completes a quorum after that.
+func TestSettleWithRevokedKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()

@@ -367,8 +367,8 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestDeafRegistry: a registry that cannot be read makes no verdict.
-func TestDeafRegistry(t *testing.T) {
+// TestUnreadableRegistry: a registry that cannot be read makes no verdict.
+func TestUnreadableRegistry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open()

@@ -23,8 +23,8 @@ func pasted(t *testing.T, command string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 }
 
-// TestHintsArePasted: in whatever a hint, a state or a next step names, the id is one word.
-func TestHintsArePasted(t *testing.T) {
+// TestHintsQuoteIDs: in whatever a hint, a state or a next step names, the id is one word.
+func TestHintsQuoteIDs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	raw := canonjson.Set(record(), "id", canonjson.AppendString(nil, odd))

@@ -212,8 +212,8 @@ func (r *rig) offboardAt(i address.Instance, at time.Time) {
 	}
 }
 
-// TestContextCut takes the member away that binds a signature, and copies it into a negotiation that was opened under a seal.
-func TestContextCut(t *testing.T) {
+// TestSignatureWithoutContext takes the member away that binds a signature, and copies it into a negotiation that was opened under a seal.
+func TestSignatureWithoutContext(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.openSealed()
@@ -225,8 +225,8 @@ func TestContextCut(t *testing.T) {
 	}
 }
 
-// TestPutBack puts a journal back to an earlier state, and writes it anew: a user who had read it is warned, and signs nothing behind it.
-func TestPutBack(t *testing.T) {
+// TestRolledBackJournal puts a journal back to an earlier state, and writes it anew: a user who had read it is warned, and signs nothing behind it.
+func TestRolledBackJournal(t *testing.T) {
 	t.Parallel()
 	r := filesRig(t)
 	r.remembers()
@@ -260,8 +260,8 @@ func TestPutBack(t *testing.T) {
 	r.want(Draft)
 }
 
-// TestDatedBack dates a signature before the deadline after which this user had read the journal without it.
-func TestDatedBack(t *testing.T) {
+// TestBackdatedSignature dates a signature before the deadline after which this user had read the journal without it.
+func TestBackdatedSignature(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.remembers()
@@ -281,8 +281,8 @@ func TestDatedBack(t *testing.T) {
 	r.want(Expired)
 }
 
-// TestDatedFarBack dates an entry hours before this user last read the journal, where no deadline is set: it counts, with a remark.
-func TestDatedFarBack(t *testing.T) {
+// TestFarBackdatedEntry dates an entry hours before this user last read the journal, where no deadline is set: it counts, with a remark.
+func TestFarBackdatedEntry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.remembers()
@@ -301,8 +301,8 @@ func TestDatedFarBack(t *testing.T) {
 	}
 }
 
-// TestSettledStands revokes keys and takes an agent out of service after an agreement: verify and show go on calling it settled.
-func TestSettledStands(t *testing.T) {
+// TestSettledStaysSettled revokes keys and takes an agent out of service after an agreement: verify and show go on calling it settled.
+func TestSettledStaysSettled(t *testing.T) {
 	t.Parallel()
 	for name, after := range map[string]func(r *rig){
 		"a new key, and the old one revoked": func(r *rig) { revoke(r.t.(*testing.T), r, bob) },

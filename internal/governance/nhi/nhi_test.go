@@ -211,8 +211,8 @@ func (f *failing) Delete(ctx context.Context, k store.Key, old store.Rev) error 
 	return f.backend.Delete(ctx, k, old)
 }
 
-// TestOffboardCutOff cuts it off before each of its writes, and then does it again: it comes to the same end.
-func TestOffboardCutOff(t *testing.T) {
+// TestOffboardInterrupted cuts it off before each of its writes, and then does it again: it comes to the same end.
+func TestOffboardInterrupted(t *testing.T) {
 	for n := range 50 {
 		f := &failing{backend: memstore.New(memstore.Options{}), left: 1000}
 		b := newBus(t, f)

@@ -176,7 +176,7 @@ func TestProvisionResumed(t *testing.T) {
 }
 
 // Several at a time grant each thing once.
-func TestProvisionTogether(t *testing.T) {
+func TestConcurrentProvision(t *testing.T) {
 	t.Parallel()
 	o := parse(t, teamYAML)
 	r, log := bus(t)

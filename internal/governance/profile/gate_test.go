@@ -21,7 +21,7 @@ func good() profile.Facts {
 	}
 }
 
-func TestGateAsksNothingOfTheGood(t *testing.T) {
+func TestGateAcceptsValid(t *testing.T) {
 	t.Parallel()
 	for _, p := range profile.All() {
 		for _, step := range profile.Steps {
@@ -175,7 +175,7 @@ func TestGateQuotes(t *testing.T) {
 	}
 }
 
-func TestGateEndsAfterSome(t *testing.T) {
+func TestGateFaultLimit(t *testing.T) {
 	t.Parallel()
 	f := good()
 	f.Artifact = []byte(`{"obligations":[` + strings.Repeat(`{"cadence":"x"},`, 60000) + `{}]}`)

@@ -115,8 +115,8 @@ func TestTake(t *testing.T) {
 	})
 }
 
-// TestAtOnce: of several who take one path, and of one who takes a folder while others take its parts, the holders never overlap.
-func TestAtOnce(t *testing.T) {
+// TestConcurrentTake: of several who take one path, and of one who takes a folder while others take its parts, the holders never overlap.
+func TestConcurrentTake(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		for round := range 3 {
 			dir := fmt.Sprintf("/w%d", round)

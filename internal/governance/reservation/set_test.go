@@ -110,9 +110,9 @@ func (m *mortal) Delete(ctx context.Context, k store.Key, old store.Rev) error {
 	return m.write(func() error { return m.Docs.Delete(ctx, k, old) })
 }
 
-// TestKilled: whoever is killed while he takes several, at whichever write, has all or none; others are kept from nothing that he has not, and
+// TestKilledDuringTake: whoever is killed while he takes several, at whichever write, has all or none; others are kept from nothing that he has not, and
 // nothing stays of it.
-func TestKilled(t *testing.T) {
+func TestKilledDuringTake(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		for kill := range 20 {
 			dir := fmt.Sprintf("/w%d", kill)
@@ -182,8 +182,8 @@ func left(t *testing.T, d *reservation.Reservations) (all []string) {
 	return all
 }
 
-// TestCrossing: of those who take sets that cross nobody ends with a part of his.
-func TestCrossing(t *testing.T) {
+// TestOverlappingSets: of those who take sets that cross nobody ends with a part of his.
+func TestOverlappingSets(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		sets := [][]reservation.Spot{files("/a", "/b", "/c"), files("/c", "/d", "/a"), files("/d", "/b"), {{Path: "/", Folder: false}, {Path: "/e", Folder: true}}, files("/e/f", "/b")}
 		for round := range 5 {
@@ -225,8 +225,8 @@ func TestCrossing(t *testing.T) {
 	})
 }
 
-// TestUntold: what has ended holds nothing, and stays as long as those concerned could not be told.
-func TestUntold(t *testing.T) {
+// TestEndedUntilNotified: what has ended holds nothing, and stays as long as those concerned could not be told.
+func TestEndedUntilNotified(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		told := map[string]int{}
 		stopped := errors.New("stopped")
