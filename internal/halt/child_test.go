@@ -98,7 +98,7 @@ func runAs(t *testing.T, what string) {
 	}
 }
 
-func TestUnsetHomeInARealProcess(t *testing.T) {
+func TestUnsetHomeInProcess(t *testing.T) {
 	_, want := account(uint32(os.Geteuid()))
 	if want == "" {
 		t.Skip("SKIPPED: this user is not in " + passwdFile)
@@ -116,7 +116,7 @@ func TestUnsetHomeInARealProcess(t *testing.T) {
 }
 
 // While nothing is halted, asking costs exactly two system calls, for the switch and its folder, and no more of anything.
-func TestCheckIsTwoSystemCalls(t *testing.T) {
+func TestCheckSystemCalls(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("SKIPPED: strace is not installed")

@@ -6,7 +6,7 @@ import (
 )
 
 // Another machine is given the reason that this one keeps.
-func TestCleanIsWhatRaiseKeeps(t *testing.T) {
+func TestCleanMatchesRaise(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	for _, text := range []string{"disk check", "two\nlines", " a\x1b[2Jb ", strings.Repeat("long ", 20<<10)} {
 		if s, _, err := Raise(text); err != nil || s.Reason != Clean(text) {

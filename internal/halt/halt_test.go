@@ -166,7 +166,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-func TestCheckTellsTheFacts(t *testing.T) {
+func TestCheckErrorFacts(t *testing.T) {
 	home(t)
 	before := time.Now().Add(-2 * time.Second)
 	if _, _, err := Raise("runaway loop"); err != nil {
@@ -260,7 +260,7 @@ func TestHomeFromPasswordDatabase(t *testing.T) {
 	}
 }
 
-func TestCheckAllocatesThePathsOnly(t *testing.T) {
+func TestCheckAllocations(t *testing.T) {
 	home(t)
 	if n := testing.AllocsPerRun(1000, func() {
 		if Check("send") != nil {
@@ -287,7 +287,7 @@ func TestContextPolls(t *testing.T) {
 	}
 }
 
-func TestContextOfAHaltedUserIsOver(t *testing.T) {
+func TestContextWhileHalted(t *testing.T) {
 	home(t)
 	write(t, Path(), "")
 	ctx, cancel := Context(context.Background(), make(chan struct{}))
@@ -298,7 +298,7 @@ func TestContextOfAHaltedUserIsOver(t *testing.T) {
 }
 
 // With a channel nothing may look by itself, because that would cost wake-ups while nothing happens.
-func TestLooksWhenTold(t *testing.T) {
+func TestPollsOnSignal(t *testing.T) {
 	look, looked := make(chan struct{}), make(chan struct{})
 	done := make(chan bool)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -335,7 +335,7 @@ func TestLooksWhenTold(t *testing.T) {
 	}
 }
 
-func TestContextLooksWhenTold(t *testing.T) {
+func TestContextPollsOnSignal(t *testing.T) {
 	home(t)
 	look := make(chan struct{}, 1)
 	ctx, cancel := Context(context.Background(), look)

@@ -77,7 +77,7 @@ func TestEpochCountsHalts(t *testing.T) {
 	}
 }
 
-func TestNoteCountsNothingWhileOff(t *testing.T) {
+func TestNoteWhileOff(t *testing.T) {
 	home(t)
 	touch(t)
 	_, stale := read()
@@ -89,7 +89,7 @@ func TestNoteCountsNothingWhileOff(t *testing.T) {
 	epoch(t, "noted after the clearing", before)
 }
 
-func TestDamagedCounterGoesOn(t *testing.T) {
+func TestDamagedCounter(t *testing.T) {
 	whole := "count 41\nseen 2026-03-01T10:04:00Z\nmark 7\nopen no\n"
 	cases := []struct {
 		name, text, copied string
@@ -132,7 +132,7 @@ func TestDamagedCounterGoesOn(t *testing.T) {
 	}
 }
 
-func TestCounterThatCannotBeWritten(t *testing.T) {
+func TestCounterNotWritable(t *testing.T) {
 	dir := home(t)
 	write(t, dir+"/.local", "a file in the way")
 	s, warnings, err := Raise("r")
@@ -164,7 +164,7 @@ func TestCounterHeldByAnother(t *testing.T) {
 }
 
 // Every number is handed out once, whoever writes.
-func TestCounterLosesNoNumber(t *testing.T) {
+func TestCounterConcurrentWriters(t *testing.T) {
 	dir := home(t)
 	const procs, routines, each = 4, 2, 15
 	var wg sync.WaitGroup
@@ -224,7 +224,7 @@ func TestContextCountsBeforeItEnds(t *testing.T) {
 }
 
 // Counting must not keep an action alive: somebody may hold the counter.
-func TestContextEndsAlthoughItCannotCount(t *testing.T) {
+func TestContextEndsWithoutCounter(t *testing.T) {
 	home(t)
 	must(t, os.MkdirAll(locate().state, 0o700))
 	unlock, err := lockCounter(locate())

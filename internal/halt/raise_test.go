@@ -110,7 +110,7 @@ func TestRaiseFails(t *testing.T) {
 }
 
 // No reader may ever see the switch off, or a part of a reason, while reasons replace each other.
-func TestReadersNeverSeeHalf(t *testing.T) {
+func TestRaiseIsAtomic(t *testing.T) {
 	home(t)
 	reasons := map[string]bool{"": true} // the first moment
 	var list []string
@@ -147,7 +147,7 @@ func TestReadersNeverSeeHalf(t *testing.T) {
 }
 
 // On a full disk the entry must come to be although nothing can be written into it.
-func TestRaiseOnAFullDisk(t *testing.T) {
+func TestRaiseOnFullDisk(t *testing.T) {
 	out := child(t, nil, "full")
 	if want := "halted=true reason=\"\" err=<nil> warned=true"; !strings.Contains(out, want) {
 		t.Errorf("child says %q, want %q", out, want)
