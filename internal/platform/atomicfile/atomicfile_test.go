@@ -118,7 +118,7 @@ func TestSub(t *testing.T) {
 	}
 }
 
-func TestOpenJudgesTheFile(t *testing.T) {
+func TestOpenChecksFile(t *testing.T) {
 	root := tree(t)
 	l, err := net.Listen("unix", filepath.Join(root, "sock"))
 	must(t, err)
@@ -190,7 +190,7 @@ func TestForeignOwner(t *testing.T) {
 	}
 }
 
-func TestStatSeesTheLink(t *testing.T) {
+func TestStatReportsLinks(t *testing.T) {
 	d := open(t, tree(t))
 	for _, tt := range []struct {
 		name, kind string
@@ -321,7 +321,7 @@ func TestCloseWhileInUse(t *testing.T) {
 	}
 }
 
-func TestHandlesStayInThisProcess(t *testing.T) {
+func TestHandlesAreNotInherited(t *testing.T) {
 	d := open(t, tree(t))
 	sub, err := d.Sub("a/b")
 	must(t, err)

@@ -102,7 +102,7 @@ func TestCreateHasOneWinner(t *testing.T) {
 	})
 }
 
-func TestReplaceIsSeenWhole(t *testing.T) {
+func TestReplaceIsAtomic(t *testing.T) {
 	d := open(t, t.TempDir())
 	must(t, d.Replace("f", bytes.Repeat([]byte{'a'}, 9000), 0o600, true))
 	stop := make(chan bool)

@@ -130,7 +130,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestJudgeKnowsTheBoot(t *testing.T) {
+func TestJudgeAfterReboot(t *testing.T) {
 	start := time.Now().Add(-time.Minute)
 	own := record{pid: 4242, host: "box1", started: time.Now(), holder: "box1:4242", nonce: "00", renewed: time.Now(), length: time.Second, token: 1, boot: "this", begun: sinceBoot(start)}
 	for _, tt := range []struct {

@@ -168,7 +168,7 @@ func TestForeignRecords(t *testing.T) {
 	}
 }
 
-func TestStrangeThingsUnderTheName(t *testing.T) {
+func TestLockPathNotAFile(t *testing.T) {
 	for name, lay := range map[string]func(path string) error{
 		"dangling link": func(p string) error { return os.Symlink("nowhere", p) },
 		"link to a record": func(p string) error {
@@ -247,7 +247,7 @@ func TestQueueInOneProcess(t *testing.T) {
 	}
 }
 
-func TestImpatience(t *testing.T) {
+func TestTimeoutAndCancel(t *testing.T) {
 	f := open(t, t.TempDir())
 	first := f.must(t, options())
 	o := options()

@@ -293,8 +293,8 @@ func TestStoppedHolder(t *testing.T) {
 	f.must(t, options()).Release()
 }
 
-// TestStoppedHolderRobbed: a program that counts leases may take the lock of one of ours that was stopped. Ours must notice.
-func TestStoppedHolderRobbed(t *testing.T) {
+// TestStoppedHolderLosesLock: a program that counts leases may take the lock of one of ours that was stopped. Ours must notice.
+func TestStoppedHolderLosesLock(t *testing.T) {
 	f := open(t, t.TempDir())
 	a := start(t, "hold", f)
 	a.says(t, "holding")

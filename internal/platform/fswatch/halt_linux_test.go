@@ -251,7 +251,7 @@ func TestUnreadableIsNoticed(t *testing.T) {
 	}
 }
 
-func TestNoWatcherLeft(t *testing.T) {
+func TestWatcherLimitReached(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Log("running as an ordinary user: other programs of this user find no watcher for a moment")
 	}
@@ -264,7 +264,7 @@ func TestNoWatcherLeft(t *testing.T) {
 }
 
 // A crowd is more processes than the kernel has watchers for. All of them must notice.
-func TestCrowdIsHalted(t *testing.T) {
+func TestHaltBeyondWatcherLimit(t *testing.T) {
 	const size = 200
 	home := open(t)
 	t.Setenv("HOME", home)

@@ -41,7 +41,7 @@ func TestQueueIsBounded(t *testing.T) {
 }
 
 // A subscriber that always has something waiting must not make the order grow.
-func TestQueueNeverEmptyStaysSmall(t *testing.T) {
+func TestQueueOrderIsBounded(t *testing.T) {
 	var q queue
 	q.add(Event{Name: "first", Op: Created}, 16)
 	for i := range 100_000 {

@@ -93,7 +93,7 @@ func TestFilters(t *testing.T) {
 
 // Each step changes what lies at home/a/b; afterwards the subscriber must have been told to look, and
 // a new file must be reported.
-func TestPathIsFollowed(t *testing.T) {
+func TestPathReplaced(t *testing.T) {
 	target := "/a/b"
 	make_ := func(t *testing.T, h string) { must(t, os.MkdirAll(h+target, 0o700)) }
 	cases := []struct {
@@ -216,7 +216,7 @@ func TestRemovedWhileOpen(t *testing.T) {
 	}
 }
 
-func TestWatchesAreGivenBack(t *testing.T) {
+func TestWatchesAreReleased(t *testing.T) {
 	w, h := start(t), t.TempDir()
 	count := func() int {
 		w.mu.Lock()
@@ -260,7 +260,7 @@ func TestWatchesAreGivenBack(t *testing.T) {
 	}
 }
 
-func TestSlowSubscriberHoldsUpNobody(t *testing.T) {
+func TestSlowSubscriberDoesNotBlock(t *testing.T) {
 	w, dir := start(t), t.TempDir()
 	slow := add(t, w, dir, Options{Pending: 10})
 	quick := add(t, w, dir, Options{Pending: 10_000})
@@ -388,7 +388,7 @@ func TestClosedWatcher(t *testing.T) {
 	must(t, w.Close())
 }
 
-func TestSharedIsOne(t *testing.T) {
+func TestSharedReturnsOneWatcher(t *testing.T) {
 	a, err := Shared()
 	must(t, err)
 	b, err := Shared()
@@ -400,7 +400,7 @@ func TestSharedIsOne(t *testing.T) {
 
 // A subscriber that looks after each signal must end up knowing the truth, whatever was done to the
 // path and the file, and however quickly.
-func TestNothingIsMissed(t *testing.T) {
+func TestNoMissedChanges(t *testing.T) {
 	w := start(t)
 	for seed := range int64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

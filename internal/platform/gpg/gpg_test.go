@@ -348,8 +348,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestTogether signs and verifies at the same time in one home.
-func TestTogether(t *testing.T) {
+// TestConcurrentUse signs and verifies at the same time in one home.
+func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	home := commstest.NewKeyring(t, []commstest.Who{commstest.Alice}, commstest.Bob)
 	var all sync.WaitGroup

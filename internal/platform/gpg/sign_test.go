@@ -30,8 +30,8 @@ func TestSignFails(t *testing.T) {
 	}
 }
 
-// TestSignatureThatFails: what a gpg has printed counts only when it ends well.
-func TestSignatureThatFails(t *testing.T) {
+// TestVerifyExitStatus: what a gpg has printed counts only when it ends well.
+func TestVerifyExitStatus(t *testing.T) {
 	t.Parallel()
 	const armour = "-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n"
 	created := "cat >/dev/null; echo '[GNUPG:] SIG_CREATED D 22 8 00 1 F' >&3; printf -- '" + strings.ReplaceAll(armour, "\n", "\\n") + "'; "
@@ -51,8 +51,8 @@ func TestSignatureThatFails(t *testing.T) {
 	}
 }
 
-// TestMuch gives gpg more than a pipe has room for, and one that ends before it has read it.
-func TestMuch(t *testing.T) {
+// TestLargeInput gives gpg more than a pipe has room for, and one that ends before it has read it.
+func TestLargeInput(t *testing.T) {
 	t.Parallel()
 	home := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})
 	much := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
@@ -68,8 +68,8 @@ func TestMuch(t *testing.T) {
 	}
 }
 
-// TestLeftBehind has gpg leave a process that holds its pipes: its own end is seen all the same.
-func TestLeftBehind(t *testing.T) {
+// TestLeftoverProcess has gpg leave a process that holds its pipes: its own end is seen all the same.
+func TestLeftoverProcess(t *testing.T) {
 	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	p := script(t, "sleep 1000 & echo $! >"+pidFile+"; exit 0")

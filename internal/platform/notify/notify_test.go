@@ -41,8 +41,8 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// TestSaysText: nothing of a notice is an option, markup or a control character.
-func TestSaysText(t *testing.T) {
+// TestNoticeText: nothing of a notice is an option, markup or a control character.
+func TestNoticeText(t *testing.T) {
 	said := fake(t, "")
 	d := Desktop{Env: env("DBUS_SESSION_BUS_ADDRESS=unix:path=/somewhere")}
 	if !d.There() {
@@ -56,8 +56,8 @@ func TestSaysText(t *testing.T) {
 	}
 }
 
-// TestFindsBus: the bus lies where the session keeps it when the environment was not passed on.
-func TestFindsBus(t *testing.T) {
+// TestFindSessionBus: the bus lies where the session keeps it when the environment was not passed on.
+func TestFindSessionBus(t *testing.T) {
 	said := fake(t, "")
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
 	run, err := os.MkdirTemp("", "bus") // the name of a socket is short

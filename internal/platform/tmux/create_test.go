@@ -78,7 +78,7 @@ func TestNew(t *testing.T) {
 	w.until(b.ID, "cat in front", func(p Pane) bool { return p.Command == "cat" && p.PID == b.PID })
 }
 
-func TestNewKeepsTheDead(t *testing.T) {
+func TestNewKeepsDeadPane(t *testing.T) {
 	t.Parallel()
 	w := empty(t)
 	w.make(Spec{Name: "keep"})

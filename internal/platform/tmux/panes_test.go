@@ -211,8 +211,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestAskedAtTheEndOfAServer: one that ends while it is asked is gone some time later, and then that can be known.
-func TestAskedAtTheEndOfAServer(t *testing.T) {
+// TestQueryWhileServerEnds: one that ends while it is asked is gone some time later, and then that can be known.
+func TestQueryWhileServerEnds(t *testing.T) {
 	needTmux(t)
 	bin := t.TempDir()
 	asked := filepath.Join(bin, "asked")
@@ -245,9 +245,9 @@ func fake(t *testing.T, bin, script string) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 
-// TestOutputThatOthersHold: a program that has ended has said all it had to say, whoever else holds its output: one that was started in the
+// TestOutputHeldByOtherProcess: a program that has ended has said all it had to say, whoever else holds its output: one that was started in the
 // same moment, or a server that is just being born.
-func TestOutputThatOthersHold(t *testing.T) {
+func TestOutputHeldByOtherProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		script, want string
 		kind         error

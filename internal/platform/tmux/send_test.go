@@ -147,7 +147,7 @@ func TestDeadPane(t *testing.T) {
 }
 
 // The program ends while it is pasted to, at every point of the way.
-func TestRacingDeath(t *testing.T) {
+func TestProgramEndsWhilePasting(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	counts := map[string]int{}
@@ -182,7 +182,7 @@ func TestRacingDeath(t *testing.T) {
 }
 
 // A person scrolls, or chooses from a list: neither swallows what is typed, and Enter does not choose for them.
-func TestModesAreLeft(t *testing.T) {
+func TestPaneModesAreLeft(t *testing.T) {
 	t.Parallel()
 	w := start(t)
 	for i, mode := range [][]string{{"copy-mode"}, {"choose-tree"}, {"clock-mode"}, {"copy-mode", "-t", "%0", ";", "choose-buffer"}} {

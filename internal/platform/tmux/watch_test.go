@@ -307,7 +307,7 @@ func TestWatchesOfOneServer(t *testing.T) {
 }
 
 // Whoever watches comes and goes while sessions do, and the server lives on: with clients in control mode one of 3.3a crashes then.
-func TestWatchesComeAndGo(t *testing.T) {
+func TestConcurrentWatches(t *testing.T) {
 	t.Parallel()
 	w := empty(t)
 	first := w.make(Spec{Name: "first"})
