@@ -105,8 +105,8 @@ func TestEndlessBody(t *testing.T) {
 	x.alive("endless bodies")
 }
 
-// TestSilent: connections that say nothing, or little, keep nobody out: the oldest of them makes room.
-func TestSilent(t *testing.T) {
+// TestSilentConnections: connections that say nothing, or little, keep nobody out: the oldest of them makes room.
+func TestSilentConnections(t *testing.T) {
 	x := open(t)
 	const crowd = 600 // more than twice the room
 	var all []net.Conn

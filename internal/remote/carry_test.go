@@ -272,9 +272,9 @@ func TestCarryHalted(t *testing.T) {
 	}
 }
 
-// TestAwayIsOurs: an agent whose private key is here gets its mail here, whatever endpoint it is registered with, and what an endpoint takes is
+// TestLocalAgentWithEndpoint: an agent whose private key is here gets its mail here, whatever endpoint it is registered with, and what an endpoint takes is
 // as large as what may be queued.
-func TestAwayIsOurs(t *testing.T) {
+func TestLocalAgentWithEndpoint(t *testing.T) {
 	x := sending(t, "http://far.example:8787/h2a/envelopes")
 	if _, err := x.Ring.Generate(bob, false); err != nil {
 		t.Fatal(err)

@@ -242,8 +242,8 @@ func TestOnePanics(t *testing.T) {
 	}
 }
 
-// TestOverheard: what was overheard and is refused, as often as it is brought, leaves its sender its share, and its own place.
-func TestOverheard(t *testing.T) {
+// TestReplayedDoesNotUseQuota: what was overheard and is refused, as often as it is brought, leaves its sender its share, and its own place.
+func TestReplayedDoesNotUseQuota(t *testing.T) {
 	at := time.Now()
 	x := open(t, func(r *Receiver) {
 		r.Rates = &Rates{PerSecond: 1} // five at once
@@ -312,9 +312,9 @@ func listed(raw []byte) []byte {
 	return list[1 : len(list)-1]
 }
 
-// TestNotesComeLast: that they are taken is noted of a group when all its messages are durable, in one line, so that no power cut leaves a
+// TestNotedAfterDurable: that they are taken is noted of a group when all its messages are durable, in one line, so that no power cut leaves a
 // note without its message: an honest retry would be refused, and the message lost.
-func TestNotesComeLast(t *testing.T) {
+func TestNotedAfterDurable(t *testing.T) {
 	var did []string
 	x := open(t, beset(&faulty{
 		create: func(k store.Key) error {

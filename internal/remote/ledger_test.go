@@ -228,9 +228,9 @@ func TestLedgerKeeps(t *testing.T) {
 	}
 }
 
-// TestLedgerHarmed: a line that was cut off is passed over, with what is no line; a page that cannot be read is an error, and nothing counts
+// TestLedgerDamaged: a line that was cut off is passed over, with what is no line; a page that cannot be read is an error, and nothing counts
 // as not taken.
-func TestLedgerHarmed(t *testing.T) {
+func TestLedgerDamaged(t *testing.T) {
 	x := newShelf(t)
 	l := &Ledger{Log: x.s}
 	all := of(noon, "a", "b", "c")
@@ -272,8 +272,8 @@ func TestLedgerHarmed(t *testing.T) {
 	}
 }
 
-// TestLedgerCrowded: when no more can be remembered nothing is taken, and what is remembered still is.
-func TestLedgerCrowded(t *testing.T) {
+// TestLedgerFull: when no more can be remembered nothing is taken, and what is remembered still is.
+func TestLedgerFull(t *testing.T) {
 	x := newShelf(t)
 	l := &Ledger{Log: x.s, most: 3}
 	x.keep(l, of(noon, "a", "b", "c", "d")...)

@@ -37,8 +37,8 @@ func TestManySigners(t *testing.T) {
 	}
 }
 
-// TestForgetsTheIdlest: who has used up its share and goes on is not forgotten for signers that come once.
-func TestForgetsTheIdlest(t *testing.T) {
+// TestForgetsIdlestSigner: who has used up its share and goes on is not forgotten for signers that come once.
+func TestForgetsIdlestSigner(t *testing.T) {
 	now := time.Now()
 	r := &Rates{PerSecond: 1}
 	use := func() (n int) {

@@ -180,8 +180,8 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-// TestMadeAnew: an id that was taken is used up for its signer, also in an envelope that was signed once more a moment later.
-func TestMadeAnew(t *testing.T) {
+// TestResignedEnvelope: an id that was taken is used up for its signer, also in an envelope that was signed once more a moment later.
+func TestResignedEnvelope(t *testing.T) {
 	x := open(t)
 	now := time.Now()
 	x.wants("first", letter(t, "env-n", now.Add(-4*time.Minute)), 202, "ok")
@@ -199,8 +199,8 @@ func TestMadeAnew(t *testing.T) {
 	y.wants("anew, after a restart", letter(t, "env-n", now.Add(time.Second)), 409, "replayed")
 }
 
-// TestIDsOfAnother: nobody can use up the ids of somebody else.
-func TestIDsOfAnother(t *testing.T) {
+// TestIDsPerSigner: nobody can use up the ids of somebody else.
+func TestIDsPerSigner(t *testing.T) {
 	x := open(t)
 	theirs := canonjson.Set(letter(t, "env-same", time.Now()), "actor", fmt.Appendf(nil, `{"instance":%q,"role":"AGENTS","scope":"s"}`, bob))
 	theirs = canonjson.Set(theirs, "target", fmt.Appendf(nil, `{"instance":%q}`, alice))
@@ -258,8 +258,8 @@ func TestSubagents(t *testing.T) {
 	x.wants("anybody", to("env-1", "x1"), 202, "x1")
 }
 
-// TestElsewhere: an envelope that was signed for one endpoint is of no use at another.
-func TestElsewhere(t *testing.T) {
+// TestWrongEndpoint: an envelope that was signed for one endpoint is of no use at another.
+func TestWrongEndpoint(t *testing.T) {
 	x := open(t, func(r *Receiver) { r.Endpoints = []string{"https://bus.example/h2a/envelopes"} })
 	seal := func(id, endpoint string) []byte {
 		raw, err := Seal(canonjson.Delete(letter(t, id, time.Now()), "signatures"), alice, keys[alice], endpoint)

@@ -100,9 +100,9 @@ func TestSmuggled(t *testing.T) {
 	r.wants(url, "the good one", quoted(good), 202, "ok")
 }
 
-// TestOverheard: a line that was overheard is handed on as it was signed or not at all: no word, in whatever place of its head, comes with it,
+// TestAlteredLine: a line that was overheard is handed on as it was signed or not at all: no word, in whatever place of its head, comes with it,
 // and of another order of its members nothing is seen.
-func TestOverheard(t *testing.T) {
+func TestAlteredLine(t *testing.T) {
 	r := open(t)
 	out := filepath.Join(t.TempDir(), "out")
 	url := r.serve(`{ cat; printf '%s\n' "$H2A_DRIVE_LINE"; } >>'`+out+`'`, func(string) error { return nil })

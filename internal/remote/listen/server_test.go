@@ -285,8 +285,8 @@ func TestDisplaced(t *testing.T) {
 	}
 }
 
-// TestHaltedIsAsked: nothing is read while the switch is on.
-func TestHaltedIsAsked(t *testing.T) {
+// TestHaltedReadsNothing: nothing is read while the switch is on.
+func TestHaltedReadsNothing(t *testing.T) {
 	addr, _ := serve(t, Options{Halted: func() error { return errors.New("halted") }, Handle: func(context.Context, []byte) Answer {
 		t.Error("the handler was called")
 		return Answer{}

@@ -321,8 +321,8 @@ func TestFreeKeys(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: agents who push at the same time do not fail by turns.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentPushes: agents who push at the same time do not fail by turns.
+func TestConcurrentPushes(t *testing.T) {
 	var enrolled []Enrolled
 	keys := map[address.Instance]*signature.Private{}
 	for n := range 24 {
@@ -343,8 +343,8 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// TestElsewhere: a push that was overheard on its way to another mirror is of no use here.
-func TestElsewhere(t *testing.T) {
+// TestWrongMirror: a push that was overheard on its way to another mirror is of no use here.
+func TestWrongMirror(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far})
 	x.r.Endpoints = []string{x.url}
 	for url, want := range map[string]int{"http://elsewhere:8788" + Path: 400, x.url: 202} {

@@ -161,8 +161,8 @@ func (x *site) sessions(who address.Instance) []*presence.Session {
 	return all
 }
 
-// TestShown: an enrolled agent is shown, beat after beat, and with nothing that gives a right or reaches anybody.
-func TestShown(t *testing.T) {
+// TestMirroredPresence: an enrolled agent is shown, beat after beat, and with nothing that gives a right or reaches anybody.
+func TestMirroredPresence(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far})
 	regs, ses := [][]byte{registration(far, farKey)}, [][]byte{session("ses-1", far)}
 	x.wants("first", x.push("m-1", far, farKey, x.now.UnixMilli(), regs, ses), 202, `{"ok":true,"applied":["claude:far:aaaaaaaaaaa1"],"signer":"claude:far:aaaaaaaaaaa1"}`)
@@ -196,8 +196,8 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestNobodyElse: a key speaks for nobody but its own agent, whatever is claimed.
-func TestNobodyElse(t *testing.T) {
+// TestKeySpeaksForItsAgent: a key speaks for nobody but its own agent, whatever is claimed.
+func TestKeySpeaksForItsAgent(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far}, Enrolled{Key: strangeKey.Public()})
 	if err := x.reg.Register(t.Context(), registration(victim, victimKey)); err != nil {
 		t.Fatal(err)

@@ -71,9 +71,9 @@ func TestShadow(t *testing.T) {
 	}
 }
 
-// TestGivesWay: the owner of a name that was mirrored before he came is registered as if nobody had been there, and what is pushed under the
+// TestRegistrationReplacesMirror: the owner of a name that was mirrored before he came is registered as if nobody had been there, and what is pushed under the
 // old key shows nothing more.
-func TestGivesWay(t *testing.T) {
+func TestRegistrationReplacesMirror(t *testing.T) {
 	x := open(t, Enrolled{Key: strangeKey.Public()})
 	const own = address.Instance("codex:own:ccccccccccc3")
 	push := func() []byte {
