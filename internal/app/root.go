@@ -29,7 +29,7 @@ func (s Source) Why() string {
 	case FromDir:
 		return "the nearest .h2a that you accepted"
 	}
-	return "the default: no --root, no H2A_ROOT, no accepted .h2a above the working directory"
+	return "the default; --root, H2A_ROOT or an accepted .h2a in this folder or above would name another"
 }
 
 // A Root is the selected bus.

@@ -60,10 +60,6 @@ func (l *Lift) Text() string {
 func (l *Lift) Short() string {
 	bare := *l
 	bare.Chain = nil
-	if l.How == WithoutTerminal {
-		bare.How = AtTerminal
-		return bare.Text() + " without a terminal"
-	}
 	return bare.Text()
 }
 

@@ -38,7 +38,7 @@ func text(o *Options, s *Snapshot, width int) (lines []string) {
 		}
 	}
 	if len(s.Agents) == 0 {
-		lines = append(lines, "", `No agents. Start one with "tutti session create --agent claude", or run an agent CLI in any folder.`)
+		lines = append(lines, "", s.none()+` Start one with "tutti session create --agent claude", or run an agent CLI in any folder.`)
 	}
 	if len(s.Waits) > 0 {
 		lines = append(lines, "", "Waits for you")
@@ -50,6 +50,14 @@ func text(o *Options, s *Snapshot, width int) (lines []string) {
 		lines = append(lines, "", kit.Clean(note))
 	}
 	return lines
+}
+
+// none says that there are no agents, in the words of status.
+func (s *Snapshot) none() string {
+	if len(s.Known) == 0 {
+		return "No agents."
+	}
+	return "No agents live, " + strconv.Itoa(len(s.Known)) + " known."
 }
 
 // lines are a thing that waits, with the command for it.

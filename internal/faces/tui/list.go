@@ -13,7 +13,7 @@ import (
 // list draws the agents, in exactly as many lines as there is room for.
 func (m *Model) list(l layout) (lines []string) {
 	if m.snap != nil && len(m.snap.Agents) == 0 {
-		lines = append(lines, fit("  No agents. Press "+cmp.Or(strings.Join(m.keys.named("new").keys, " "), "the key of new")+" to start one,", l.left), fit("  or run an agent CLI in any folder.", l.left))
+		lines = append(lines, fit("  "+m.snap.none()+" Press "+cmp.Or(strings.Join(m.keys.named("new").keys, " "), "the key of new")+" to start one,", l.left), fit("  or run an agent CLI in any folder.", l.left))
 	}
 	rows := m.rows()
 	if m.snap != nil && len(m.snap.Agents) > 0 && len(rows) == 0 {

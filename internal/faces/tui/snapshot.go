@@ -16,6 +16,7 @@ import (
 type Snapshot struct {
 	At     time.Time
 	Agents []Agent
+	Known  []string // agents on the buses that are not live, where none is
 	Waits  []Wait
 	Halt   string   // who halted all agents, when and why: "by ann at 14:02"; "" when nothing is halted
 	Notes  []string // what could not be read

@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
 )
 
 // An agent is a program for coding agents, as it is installed for this machine.

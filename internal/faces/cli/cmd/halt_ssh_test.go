@@ -46,7 +46,7 @@ func TestResumeBySSH(t *testing.T) {
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("the switch is still on: %v", err)
 	}
-	if got := run("status"); !strings.Contains(got, "the halt was lifted at ") || !strings.Contains(got, " without a terminal") {
+	if got := run("status"); !strings.Contains(got, "the halt was lifted by a script at ") || !strings.Contains(got, ", without a terminal") {
 		t.Errorf("status does not show the lift:\n%s", got)
 	}
 }

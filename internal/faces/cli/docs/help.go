@@ -145,7 +145,11 @@ func overviewRow(c *kit.Call, name string) {
 	if v := c.Table.Find(kit.Tutti, name, ""); v != nil {
 		text = v.Short
 	} else if c.Table.HasFamily(kit.Tutti, name) {
-		text = oneLine(c.Table.Words(kit.Tutti, name))
+		words := c.Table.Words(kit.Tutti, name)
+		if about := aboutFamily[name]; about != "" {
+			words = append([]string{about + ": " + words[0]}, words[1:]...)
+		}
+		text = oneLine(words)
 	} else {
 		return
 	}
@@ -154,6 +158,9 @@ func overviewRow(c *kit.Call, name string) {
 	}
 	helpRow(c, "  "+name, text, OverviewColumn)
 }
+
+// aboutFamily explains families by more than their names.
+var aboutFamily = map[string]string{"nhi": "who answers for an agent", "sysml": "agreements as a system model"}
 
 // oneLine are the verbs of a family in the overview. Of a large one the first stand there.
 func oneLine(words []string) string {

@@ -131,6 +131,8 @@ func say(ctx context.Context, c *kit.Call, l *mail.Draft, body string, words []s
 	case len(words) > 0:
 		l.Text, err = c.Words(ctx, words[0])
 		return err
+	case l.Body == nil && c.Verb.Name == "reply" && strings.Contains(c.Arg(0), " "):
+		return kit.UsageHint(called(c)+" receive shows the id of each message; then: "+called(c)+" reply <id> <text>", "reply: which message? the text alone does not tell")
 	case l.Body == nil:
 		return kit.UsageHint("put the text behind it, in quotes; - reads it from standard input, @FILE from a file", "%s: what is to be said?", c.Verb.Name)
 	}

@@ -226,7 +226,7 @@ func (c *Call) SayLifts(all []halt.Lift, end int64) {
 	for i := range shown[:min(maxNews, len(shown))] {
 		text := shown[i].Short()
 		if n := times[kind{shown[i].Pause, shown[i].How}]; n > 1 {
-			text += fmt.Sprintf(" (%d times)", n)
+			text += fmt.Sprintf(" (the last of %d times)", n)
 		}
 		c.Prose("", 0, Clean(text))
 	}

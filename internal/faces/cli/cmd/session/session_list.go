@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"time"
 
+	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
@@ -87,5 +89,11 @@ func StartHint() string {
 	if d == nil {
 		return `No agent CLI is on the PATH. Install one, such as Claude Code or Codex; then "tutti setup" connects it.`
 	}
-	return fmt.Sprintf(`Start one with "tutti session create --agent %s", or run %s in any folder after "tutti setup".`, d.Name, d.Program)
+	after := ` after "tutti setup"`
+	if home, err := os.UserHomeDir(); err == nil {
+		if q := (&setup.Request{Place: driver.Site{Home: home, Env: os.Getenv}}); q.Serves(d) {
+			after = ""
+		}
+	}
+	return fmt.Sprintf(`Start one with "tutti session create --agent %s", or run %s in any folder%s.`, d.Name, d.Program, after)
 }

@@ -13,16 +13,16 @@ const EveryHost = "all"
 var SkillVerbs = []kit.Verb{{
 	Name: "install-skills", Under: kit.Tutti | kit.H2A, Group: kit.GroupSetup, Halt: kit.Makes, Opts: kit.WithFlags(runInstallSkills),
 	Result: render.OneOf{skillsView{}, printedSkill{}, skillsReport{}},
-	Short:  "teach your agent CLIs to use the bus: the skill h2a",
+	Short:  "teach your agent CLIs to use the bus: the skill tutti",
 	Flags: []kit.Flag{
 		{Name: "host", Kind: kit.Text, Value: "host", Default: "all; under h2a it must be given", Choices: SkillHosts, Help: "which agent CLI; all means those that are installed here"},
 		{Name: "scope", Kind: kit.Text, Value: "scope", Default: "user; with --sessions project", Choices: []string{"user", "project"}, Help: "for all that you do, or for the folder where you are"},
-		{Name: "sessions", Kind: kit.Switch, Under: kit.Tutti, Help: "the skills about agents in tmux, with their scripts, in place of the skill h2a"},
+		{Name: "sessions", Kind: kit.Switch, Under: kit.Tutti, Help: "the skills about agents in tmux, with their scripts, in place of the skill tutti"},
 		{Name: "force", Kind: kit.TrueSwitch, Help: "also replace a skill that you wrote or edited; a dated copy is kept beside it"},
 		{Name: "remove", Kind: kit.Switch, Under: kit.Tutti, Help: "remove unchanged skills and nothing else"},
 		{Name: "print", Kind: kit.Switch, Under: kit.Tutti, Help: "print the skill and write nothing; with --json all its files"},
 	},
-	Does: `Puts the skill h2a where agent programs look for skills: what a model has to know to find other agents, write to
+	Does: `Puts the skill tutti where agent programs look for skills: what a model has to know to find other agents, write to
 them, and deal with their mail. Then a user may type /tutti send, /tutti receive and so on, and the program knows itself when the
 skill is needed. Running it again brings the skill up to date.
 

@@ -126,6 +126,9 @@ func (t *topView) shown(v *snapshot.View) *tui.Snapshot {
 	if v.Halted.Halted {
 		s.Halt = strings.TrimLeft(strings.TrimPrefix(haltedText(&v.Halted, s.At), "Halted"), " ,")
 	}
+	if len(v.Rows) == 0 {
+		s.Known = v.Asleep()
+	}
 	tmux := map[string]*snapshot.Session{}
 	keys := map[address.Instance]string{}
 	sessions := map[string]string{}
