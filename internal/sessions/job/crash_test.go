@@ -45,7 +45,7 @@ func TestLineWithoutEnd(t *testing.T) {
 }
 
 // What was left behind by somebody who was ended is finished once, whoever comes next, and whatever becomes of what he wants.
-func TestCopiedOnce(t *testing.T) {
+func TestLeftoverFinishedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	j := b.mustRegister(t, order())
@@ -146,7 +146,7 @@ func TestHaltedTime(t *testing.T) {
 }
 
 // A report of the former job that comes late does not take the session away from the one that it works on now.
-func TestHeardLate(t *testing.T) {
+func TestLateReport(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	b.mustRegister(t, order())
@@ -172,7 +172,7 @@ func TestHeardLate(t *testing.T) {
 }
 
 // A session that works on a job takes no other one: its hooks speak of one.
-func TestClaimWhileAtWork(t *testing.T) {
+func TestClaimWhileWorking(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	const owner = "0123456789abcdef"

@@ -168,7 +168,7 @@ func TestLargeNumbers(t *testing.T) {
 }
 
 // What a peer, or whoever cancels, says of a job makes no record that cannot be read.
-func TestLongWords(t *testing.T) {
+func TestLongTexts(t *testing.T) {
 	boundtest.OneGoroutine(t)
 	t.Parallel()
 	b := newBook(t)

@@ -22,7 +22,7 @@ func (w *waiter) Deliver(ctx context.Context, session, text string) error {
 }
 
 // As long as a text waits for its agent to rest, the agent is not called silent.
-func TestIdleWhileItWaits(t *testing.T) {
+func TestIdleWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	now := &clock{time.Now().Truncate(time.Second)}
@@ -64,7 +64,7 @@ func TestIdleWhileItWaits(t *testing.T) {
 }
 
 // A job that is cancelled while it waits to be typed is not typed.
-func TestCancelledWhileItWaits(t *testing.T) {
+func TestCancelledWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	id := b.mustRegister(t, order()).ID
@@ -95,7 +95,7 @@ func TestCancelledWhileItWaits(t *testing.T) {
 }
 
 // What an agent, its user and what it has started do before the job is typed is not said of the job.
-func TestHooksWhileItWaits(t *testing.T) {
+func TestHooksWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	const owner = "api0123456789abcdef"

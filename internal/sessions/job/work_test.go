@@ -11,7 +11,7 @@ import (
 )
 
 // A job is typed once, whatever happens in between.
-func TestHandOver(t *testing.T) {
+func TestJobTypedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
 	id := b.mustRegister(t, order()).ID

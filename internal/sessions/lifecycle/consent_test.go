@@ -106,8 +106,8 @@ func TestForeignRow(t *testing.T) {
 	r.wants(err, Refused, "theirs x")
 }
 
-// TestCreateOverEnded: the program of a session has ended by itself, and nobody has written that down. The name is free.
-func TestCreateOverEnded(t *testing.T) {
+// TestCreateReusesNameOfEnded: the program of a session has ended by itself, and nobody has written that down. The name is free.
+func TestCreateReusesNameOfEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m := r.creator("types")

@@ -490,8 +490,8 @@ func TestCreateRefused(t *testing.T) {
 	_ = row
 }
 
-// TestCreateTellsTheBus has a bus that is not done before the row has the address that it gave.
-func TestCreateTellsTheBus(t *testing.T) {
+// TestCreateNotifiesBus has a bus that is not done before the row has the address that it gave.
+func TestCreateNotifiesBus(t *testing.T) {
 	t.Parallel()
 	for what, fault := range map[string]error{"told": nil, "not told all": errors.New("the rest failed")} {
 		t.Run(what, func(t *testing.T) {

@@ -34,9 +34,9 @@ func TestCreateOnItsServer(t *testing.T) {
 	}
 }
 
-// TestCreateAnew: what was before the session was begun anew is not its own: conversations of that time, and the agent that another
+// TestRecreateIgnoresOldState: what was before the session was begun anew is not its own: conversations of that time, and the agent that another
 // program was on the bus.
-func TestCreateAnew(t *testing.T) {
+func TestRecreateIgnoresOldState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	var births []Birth
@@ -131,9 +131,9 @@ func TestResumeRunning(t *testing.T) {
 	}
 }
 
-// TestDeadOfAnother: a row without an owner, as older programs write them, and a session of the user's of that name whose program has
+// TestDeadSessionOfUser: a row without an owner, as older programs write them, and a session of the user's of that name whose program has
 // ended. It is not taken away.
-func TestDeadOfAnother(t *testing.T) {
+func TestDeadSessionOfUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.tmux("new-session", "-d", "-s", "a", "cat", ";", "set-option", "-p", "-t", "=a:", "remain-on-exit", "on")

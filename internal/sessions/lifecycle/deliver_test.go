@@ -168,9 +168,9 @@ func TestDeliverWaits(t *testing.T) {
 	}
 }
 
-// TestDeliverTakesBack: a prompt that cannot be submitted does not stay where its user types. What the user has typed beside it does, and
+// TestDeliverClearsUnsubmitted: a prompt that cannot be submitted does not stay where its user types. What the user has typed beside it does, and
 // during a halt no key is pressed.
-func TestDeliverTakesBack(t *testing.T) {
+func TestDeliverClearsUnsubmitted(t *testing.T) {
 	t.Parallel()
 	book, _, err := job.At(t.TempDir())
 	if err != nil {
@@ -224,8 +224,8 @@ func TestDeliverTakesBack(t *testing.T) {
 	}
 }
 
-// TestDeliverTellsOnce: why a prompt waits is told when it changes, and not again and again.
-func TestDeliverTellsOnce(t *testing.T) {
+// TestDeliverReportsWaitOnce: why a prompt waits is told when it changes, and not again and again.
+func TestDeliverReportsWaitOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	row := r.begin("api", "types,trust")

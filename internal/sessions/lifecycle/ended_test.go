@@ -17,8 +17,8 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// TestStoppedMeanwhile: what a stop has written, or is about to, stays when the one who began the session finds it gone.
-func TestStoppedMeanwhile(t *testing.T) {
+// TestStoppedDuringBegin: what a stop has written, or is about to, stays when the one who began the session finds it gone.
+func TestStoppedDuringBegin(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"stopped", "under way"} {
 		t.Run(how, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestStoppedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestEndsAnew: of an end long ago nothing is left when the program that was begun again does not stay up.
-func TestEndsAnew(t *testing.T) {
+// TestOldEndIsCleared: of an end long ago nothing is left when the program that was begun again does not stay up.
+func TestOldEndIsCleared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	row := r.create(r.creator("types"), "a")
@@ -96,8 +96,8 @@ func brokenTmux(t *testing.T, fails string) (flag string) {
 	return flag
 }
 
-// TestScreenUnread: what a screen has shown before does not count when it cannot be read now.
-func TestScreenUnread(t *testing.T) {
+// TestUnreadableScreen: what a screen has shown before does not count when it cannot be read now.
+func TestUnreadableScreen(t *testing.T) {
 	flag := brokenTmux(t, `case "$*" in *capture-pane*) [ ! -e "$flag" ] || { echo busy >&2; exit 1; };; esac`)
 	r := newRig(t)
 	r.begin("a", "types")

@@ -11,8 +11,8 @@ import (
 	"tutti/internal/platform/tmux"
 )
 
-// TestReach: a line reaches the agent of a session of the bus where it lives and rests, and nobody anywhere else.
-func TestReach(t *testing.T) {
+// TestNudgeTarget: a line reaches the agent of a session of the bus where it lives and rests, and nobody anywhere else.
+func TestNudgeTarget(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	row := r.begin("api", "types")

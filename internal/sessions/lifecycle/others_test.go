@@ -86,9 +86,9 @@ func TestStopUsersDeadPane(t *testing.T) {
 	}
 }
 
-// TestSettleTakesNothing: a row with an intent and without an owner, as one that came with a repository may have it, does not make a
+// TestSettleLeavesUserSession: a row with an intent and without an owner, as one that came with a repository may have it, does not make a
 // session of the user's ours.
-func TestSettleTakesNothing(t *testing.T) {
+func TestSettleLeavesUserSession(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.tmux("new-session", "-d", "-s", "main", "--", "cat", "-")
@@ -200,8 +200,8 @@ func TestPurgeForeign(t *testing.T) {
 	}
 }
 
-// TestForgottenWithSomebodyLeft: a program that has deleted its conversation, and left a server behind that holds its output, has deleted it.
-func TestForgottenWithSomebodyLeft(t *testing.T) {
+// TestDeletedWithProcessLeft: a program that has deleted its conversation, and left a server behind that holds its output, has deleted it.
+func TestDeletedWithProcessLeft(t *testing.T) {
 	bin := t.TempDir()
 	holder := filepath.Join(bin, "holder")
 	if err := progfile.Write(filepath.Join(bin, "codex"), []byte("#!/bin/sh\nsleep 60 & echo $! >"+holder+"\n"), 0o700); err != nil {

@@ -42,8 +42,8 @@ func (r *rig) sheet(pid int, status, conversation string) {
 	}
 }
 
-// TestStopSheet: what the program says of itself counts beside its screen, and its conversation is the one that is kept.
-func TestStopSheet(t *testing.T) {
+// TestStopUsesSessionFile: what the program says of itself counts beside its screen, and its conversation is the one that is kept.
+func TestStopUsesSessionFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status string

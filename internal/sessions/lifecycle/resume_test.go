@@ -218,8 +218,8 @@ func TestResumeOthers(t *testing.T) {
 	}
 }
 
-// TestResumeAnew: a conversation with an id of ours in which nothing was said is begun under it.
-func TestResumeAnew(t *testing.T) {
+// TestResumeEmptyConversation: a conversation with an id of ours in which nothing was said is begun under it.
+func TestResumeEmptyConversation(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m := r.creator("types")

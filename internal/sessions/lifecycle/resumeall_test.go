@@ -90,8 +90,8 @@ func TestResumeAllLater(t *testing.T) {
 	}
 }
 
-// TestResumeAllLeft: what there is nothing to go on with for is left out with the reason, and is no failure.
-func TestResumeAllLeft(t *testing.T) {
+// TestResumeAllSkipped: what there is nothing to go on with for is left out with the reason, and is no failure.
+func TestResumeAllSkipped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	m := r.creator("types")

@@ -243,9 +243,9 @@ func TestResumeSeen(t *testing.T) {
 	}
 }
 
-// TestResumeSilent: where a program keeps something of a conversation in which nothing was said, its id cannot be used again, neither to
+// TestResumeUnusableID: where a program keeps something of a conversation in which nothing was said, its id cannot be used again, neither to
 // go on nor to begin.
-func TestResumeSilent(t *testing.T) {
+func TestResumeUnusableID(t *testing.T) {
 	t.Parallel()
 	first := `{"sessionId":%q,"projectHash":%q,"startTime":"2026-11-21T22:43:42.332Z","kind":"main"}` + "\n"
 	own := `{"$set":{"messages":[{"id":"a","type":"user","content":[{"text":"<session_context>\nToday is"}]}]}}` + "\n"

@@ -40,8 +40,8 @@ func TestStopOldRowUnreachable(t *testing.T) {
 	}
 }
 
-// TestNotLost: the user has ended a session of an older program; nothing of it was lost.
-func TestNotLost(t *testing.T) {
+// TestSessionEndedByUserIsNotLost: the user has ended a session of an older program; nothing of it was lost.
+func TestSessionEndedByUserIsNotLost(t *testing.T) {
 	t.Parallel()
 	p := newPatrol(t)
 	p.Begin("hold", "sleep", "1000")

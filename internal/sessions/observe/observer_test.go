@@ -81,7 +81,7 @@ func TestStatus(t *testing.T) {
 			c.change(&row)
 		}
 		o := sc.observer()
-		o.Workspace = "" // see TestStrays
+		o.Workspace = "" // see TestSessionsWithoutRow
 		got := o.Status(t.Context(), []registry.Row{row}).Sessions[0]
 		if got.Drift != c.drift || got.State != c.state || got.Doing.Word != c.word {
 			t.Errorf("%s: drift %q, %v, does %q (%v, %v); want %q, %v, %q", name, got.Drift, got.State, got.Doing.Word, got.Err, got.Remarks, c.drift, c.state, c.word)
@@ -93,7 +93,7 @@ func TestStatus(t *testing.T) {
 }
 
 // A sheet of a process that had the number before is nobody's.
-func TestSheetOfAnother(t *testing.T) {
+func TestSessionFileOfOtherProcess(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	one := sc.Begin("a-creator-claude", sc.Program("claude"), "1000")
@@ -165,7 +165,7 @@ func TestSocketRemoved(t *testing.T) {
 }
 
 // Sessions without a row: those that look like ours, here.
-func TestStrays(t *testing.T) {
+func TestSessionsWithoutRow(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	mine := registry.Name(sc.Dir, "claude", nil)
@@ -260,8 +260,8 @@ func TestOnDisk(t *testing.T) {
 	}
 }
 
-// TestStraysOfOthers: a session that belongs to the registry of another workspace is not taken, wherever its program has gone.
-func TestStraysOfOthers(t *testing.T) {
+// TestSessionsOfOtherWorkspaces: a session that belongs to the registry of another workspace is not taken, wherever its program has gone.
+func TestSessionsOfOtherWorkspaces(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
 	inner := filepath.Join(sc.Dir, "inner")

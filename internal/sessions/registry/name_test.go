@@ -31,7 +31,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-func TestNamesThatCollide(t *testing.T) {
+func TestNameCollisions(t *testing.T) {
 	t.Parallel()
 	have := map[string]string{}
 	taken := func(name, cwd string) bool { at, ok := have[name]; return ok && at != cwd }

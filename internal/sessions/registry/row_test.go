@@ -23,7 +23,7 @@ func parse(t *testing.T, raw string) Row {
 	return r
 }
 
-func TestRowKeepsWhatItDoesNotKnow(t *testing.T) {
+func TestRowKeepsUnknownMembers(t *testing.T) {
 	t.Parallel()
 	r := parse(t, full)
 	want := strings.ReplaceAll(strings.ReplaceAll(full, `[1, {`, `[1,{`), ` \u00e9`, ` \u00e9`)
@@ -189,7 +189,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestCloneSharesNothing(t *testing.T) {
+func TestCloneIsDeep(t *testing.T) {
 	t.Parallel()
 	r := parse(t, full)
 	c := r.Clone()

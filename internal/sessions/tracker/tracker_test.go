@@ -64,9 +64,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestLeft: what a program has started ends with it, also where it has answered well and left somebody behind, with its output or without,
+// TestLeftoverProcesses: what a program has started ends with it, also where it has answered well and left somebody behind, with its output or without,
 // and whether or not that one has left its group, its session and its parent.
-func TestLeft(t *testing.T) {
+func TestLeftoverProcesses(t *testing.T) {
 	t.Parallel()
 	const group, session, daemon = `sh -c "$0" &`, `setsid sh -c "$0" &`, `(setsid sh -c "$0" >/dev/null 2>&1 </dev/null &)`
 	for name, c := range map[string]struct {

@@ -156,7 +156,7 @@ func TestRogueBroker(t *testing.T) {
 }
 
 // Who follows learns that a lost connection stands again, and which subscription does not.
-func TestRefusedAgain(t *testing.T) {
+func TestResubscribeRefused(t *testing.T) {
 	t.Parallel()
 	r := newRogue(t, func(n int, head byte, body []byte) []byte {
 		switch {
@@ -197,7 +197,7 @@ func TestRefusedAgain(t *testing.T) {
 }
 
 // What is on its way when the connection is lost is not called told, whatever the client makes of it: that sends it again by itself.
-func TestLostOnItsWay(t *testing.T) {
+func TestConnectionLostInFlight(t *testing.T) {
 	t.Parallel()
 	r := newRogue(t, func(n int, head byte, body []byte) []byte {
 		switch {
@@ -220,7 +220,7 @@ func TestLostOnItsWay(t *testing.T) {
 }
 
 // What a broker was not told while it was away it can be told as soon as it is back: who follows is woken.
-func TestBack(t *testing.T) {
+func TestBrokerReturns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	b, j := newBook(t)

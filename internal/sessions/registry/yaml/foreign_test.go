@@ -62,8 +62,8 @@ func TestForeignDatabases(t *testing.T) {
 	}
 }
 
-// TestLookWhereNothingFits looks where no file can grow, though there is something to write.
-func TestLookWhereNothingFits(t *testing.T) {
+// TestReadOnFullDisk looks where no file can grow, though there is something to write.
+func TestReadOnFullDisk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.names()
@@ -79,8 +79,8 @@ func TestLookWhereNothingFits(t *testing.T) {
 	b.agree("a=terminated b=stopped")
 }
 
-// TestLookWhileSomebodyHoldsTheLock: who only looks is answered.
-func TestLookWhileSomebodyHoldsTheLock(t *testing.T) {
+// TestReadWhileLocked: who only looks is answered.
+func TestReadWhileLocked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.names()
@@ -112,9 +112,9 @@ func TestLookWhileSomebodyHoldsTheLock(t *testing.T) {
 	o.agree("a=running b=stopped")
 }
 
-// TestDatabaseThatMayNotBeWritten lets a user without rights work where the database may only be read. The file has what is changed, and
+// TestReadOnlyDatabase lets a user without rights work where the database may only be read. The file has what is changed, and
 // the database gets it once it can be written.
-func TestDatabaseThatMayNotBeWritten(t *testing.T) {
+func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "roster-test-")
 	if err != nil {
@@ -159,8 +159,8 @@ func TestDatabaseThatMayNotBeWritten(t *testing.T) {
 	}
 }
 
-// TestBesideTheRows changes what is beside the rows in the file, in the database, in both. As of rows, nothing is lost in silence.
-func TestBesideTheRows(t *testing.T) {
+// TestMembersBesideRows changes what is beside the rows in the file, in the database, in both. As of rows, nothing is lost in silence.
+func TestMembersBesideRows(t *testing.T) {
 	t.Parallel()
 	const codex = `UPDATE state SET data = json_set(data, '$.agent_identities.codex', json('{"session_id": "c"}'))`
 	const claude = `UPDATE state SET data = json_set(data, '$.agent_identities.claude.session_id', 'y')`
@@ -201,8 +201,8 @@ func TestBesideTheRows(t *testing.T) {
 	}
 }
 
-// TestRoleWhenBothWereChanged: a role that was set stays, also where the file counts.
-func TestRoleWhenBothWereChanged(t *testing.T) {
+// TestRoleChangedInBothFiles: a role that was set stays, also where the file counts.
+func TestRoleChangedInBothFiles(t *testing.T) {
 	t.Parallel()
 	for what, sql := range map[string]string{
 		"both were changed": `UPDATE sessions SET data = json_set(data, '$.more', 1) WHERE name = 'b'`,
@@ -222,8 +222,8 @@ func TestRoleWhenBothWereChanged(t *testing.T) {
 	}
 }
 
-// TestRowThatBecameUnusableInTheDatabase: what another program has made of a row there is told, and stays until somebody changes the row.
-func TestRowThatBecameUnusableInTheDatabase(t *testing.T) {
+// TestUnusableRowInDatabase: what another program has made of a row there is told, and stays until somebody changes the row.
+func TestUnusableRowInDatabase(t *testing.T) {
 	t.Parallel()
 	for what, sql := range map[string]string{
 		"a status of theirs": `UPDATE sessions SET status = 'paused', data = json_set(data, '$.status', 'paused') WHERE name = 'a'`,
@@ -256,9 +256,9 @@ func TestRowThatBecameUnusableInTheDatabase(t *testing.T) {
 	}
 }
 
-// TestFileOfSomebodyWhoDidNotKnow: an editor that was opened before a change, or a program that writes what it read before, takes the
+// TestFileFromStaleEditor: an editor that was opened before a change, or a program that writes what it read before, takes the
 // change away. The file counts, and what it took is told.
-func TestFileOfSomebodyWhoDidNotKnow(t *testing.T) {
+func TestFileFromStaleEditor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.set("a", registry.Stopped)
@@ -276,8 +276,8 @@ func TestFileOfSomebodyWhoDidNotKnow(t *testing.T) {
 	b.agree("a=stopped b=stopped")
 }
 
-// TestFileThatSaysNothing: whoever leaves only comments has not removed each row.
-func TestFileThatSaysNothing(t *testing.T) {
+// TestFileWithOnlyComments: whoever leaves only comments has not removed each row.
+func TestFileWithOnlyComments(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"# by hand\n", "---\n", "\ufeff\n", "# by hand\n\n# and more\n"} {
 		b := newBench(t, two)
@@ -295,8 +295,8 @@ func TestFileThatSaysNothing(t *testing.T) {
 	b.agree("")
 }
 
-// TestRowThatLostItsName: a name that says nothing is none.
-func TestRowThatLostItsName(t *testing.T) {
+// TestRowWithoutName: a name that says nothing is none.
+func TestRowWithoutName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "null", "~", "[]", "!!null b"} {
 		b := newBench(t, two)
@@ -311,8 +311,8 @@ func TestRowThatLostItsName(t *testing.T) {
 	}
 }
 
-// TestTextWithoutAnEndIsWaitedFor: what was written a moment ago and ends within a line may go on.
-func TestTextWithoutAnEndIsWaitedFor(t *testing.T) {
+// TestUnfinishedTextIsAwaited: what was written a moment ago and ends within a line may go on.
+func TestUnfinishedTextIsAwaited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.names()
@@ -333,8 +333,8 @@ func TestTextWithoutAnEndIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestOwnTextIsNotWaitedFor: what both files agree on is whole, though its last line has no end and it was written this moment.
-func TestOwnTextIsNotWaitedFor(t *testing.T) {
+// TestOwnTextIsNotAwaited: what both files agree on is whole, though its last line has no end and it was written this moment.
+func TestOwnTextIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, strings.TrimSuffix(two, "\n"))
 	b.set("a", registry.Stopped)
@@ -362,8 +362,8 @@ func TestOwnTextIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestTagsBeforeAnyWord: a tag that does not fit to its word makes no broken JSON, and no mapping of a word.
-func TestTagsBeforeAnyWord(t *testing.T) {
+// TestTagsBeforeValues: a tag that does not fit to its word makes no broken JSON, and no mapping of a word.
+func TestTagsBeforeValues(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"!!bool yes": `"yes"`, "!!bool TRUE": "true", "!!bool 'x y'": `"x y"`, "!!int 0x1F": "31", `!!int '{"a": 1}'`: `"{\"a\": 1}"`, "!!int ' 5 '": "5",
@@ -425,8 +425,8 @@ func TestManyOfEverything(t *testing.T) {
 	}
 }
 
-// TestManyRowsAreWrittenAtOnce makes a large file again from the database.
-func TestManyRowsAreWrittenAtOnce(t *testing.T) {
+// TestWriteManyRows makes a large file again from the database.
+func TestWriteManyRows(t *testing.T) {
 	t.Parallel()
 	text := "tmux_sessions:\n"
 	for i := range 300 {

@@ -20,9 +20,9 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// TestSomebodyWritesTheFileMeanwhile lets another program write the YAML, without our lock, at each step of a change. Its writing and ours are
+// TestForeignWriteDuringChange lets another program write the YAML, without our lock, at each step of a change. Its writing and ours are
 // both there in the end.
-func TestSomebodyWritesTheFileMeanwhile(t *testing.T) {
+func TestForeignWriteDuringChange(t *testing.T) {
 	t.Parallel()
 	replace := func(b *bench, text string) error {
 		if err := os.WriteFile(b.path+".new", []byte(text), 0o600); err != nil {
@@ -65,9 +65,9 @@ func TestSomebodyWritesTheFileMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSomebodyWritesBesideUs runs our changes against a program that rewrites the file as scripts do, three times a change. Not one of its
+// TestForeignWriter runs our changes against a program that rewrites the file as scripts do, three times a change. Not one of its
 // lines is lost.
-func TestSomebodyWritesBesideUs(t *testing.T) {
+func TestForeignWriter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	turns := make(chan int)
@@ -184,8 +184,8 @@ func TestHalfWritten(t *testing.T) {
 	}
 }
 
-// TestSomebodyHasTheDatabaseOpen reads and writes while another program reads in the database, and while it holds it.
-func TestSomebodyHasTheDatabaseOpen(t *testing.T) {
+// TestDatabaseOpenElsewhere reads and writes while another program reads in the database, and while it holds it.
+func TestDatabaseOpenElsewhere(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.names()
@@ -299,7 +299,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-func TestOddNamesOfFolders(t *testing.T) {
+func TestOddFolderNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b", "a?b=c", "a#b", "a%20b", "é", "a'b\"c", "a&_pragma=x"} {
 		dir := filepath.Join(t.TempDir(), name)
@@ -364,8 +364,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestDatabaseWithAProgramInIt opens a database whose tables do more than they should.
-func TestDatabaseWithAProgramInIt(t *testing.T) {
+// TestDatabaseWithTriggers opens a database whose tables do more than they should.
+func TestDatabaseWithTriggers(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.names()
@@ -414,7 +414,7 @@ func (b *bench) notRoot(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-func TestWhereNothingMayBeWritten(t *testing.T) {
+func TestReadOnlyFolder(t *testing.T) {
 	t.Parallel()
 	dir, err := os.MkdirTemp("/tmp", "roster-test-")
 	if err != nil {
@@ -482,9 +482,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestSomebodyWritesTwice lets another program write while a change is prepared, and once more while the files are exchanged, from what
+// TestTwoForeignWrites lets another program write while a change is prepared, and once more while the files are exchanged, from what
 // is there in that moment. What it wrote first is kept aside and told of.
-func TestSomebodyWritesTwice(t *testing.T) {
+func TestTwoForeignWrites(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.names()

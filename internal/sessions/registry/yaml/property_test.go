@@ -125,9 +125,9 @@ func (s *style) value(m, name, indent string) string {
 	return " " + s.word("some text with 'quotes' and # marks") + s.tail()
 }
 
-// TestPropertyOfEditing makes random files in random styles, changes a random row at random, and looks at every byte that is not of that
+// TestEditProperty makes random files in random styles, changes a random row at random, and looks at every byte that is not of that
 // row, and at the comments of the row.
-func TestPropertyOfEditing(t *testing.T) {
+func TestEditProperty(t *testing.T) {
 	t.Parallel()
 	refused, all := 0, 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -175,7 +175,7 @@ agent_identities:
   claude: {session_id: x}
 `
 
-func TestNothingThere(t *testing.T) {
+func TestMissingFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	if _, _, err := b.Rows(t.Context()); !errors.Is(err, fs.ErrNotExist) {
@@ -197,7 +197,7 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-func TestLookingAtAnEmptyFolderLeavesIt(t *testing.T) {
+func TestReadOfEmptyFolderWritesNothing(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	if err := os.Mkdir(filepath.Dir(b.path), 0o755); err != nil {
@@ -315,7 +315,7 @@ func TestEditsByHand(t *testing.T) {
 	}
 }
 
-func TestDatabaseMissingDamagedOrAlone(t *testing.T) {
+func TestMissingOrDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.set("a", registry.Stopped)
@@ -369,7 +369,7 @@ func TestDatabaseMissingDamagedOrAlone(t *testing.T) {
 	}
 }
 
-func TestOtherProgramsInTheDatabase(t *testing.T) {
+func TestForeignDatabaseChanges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
 	b.agree("a=running b=stopped")
@@ -434,8 +434,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestWhereFilesCannotBeExchanged writes as on file systems that can only rename.
-func TestWhereFilesCannotBeExchanged(t *testing.T) {
+// TestRenameOnlyFileSystem writes as on file systems that can only rename.
+func TestRenameOnlyFileSystem(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]struct {
 		now  string
@@ -468,8 +468,8 @@ func TestWhereFilesCannotBeExchanged(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce changes and looks from many goroutines of one process.
-func TestManyAtOnce(t *testing.T) {
+// TestConcurrentChanges changes and looks from many goroutines of one process.
+func TestConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, "")
 	other, err := Open(b.path)
