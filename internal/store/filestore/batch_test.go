@@ -12,8 +12,8 @@ import (
 	"tutti/internal/store"
 )
 
-// TestBatchApart: what lies on another file system than the root is not made safe by a sync of the root's, and is synced by itself.
-func TestBatchApart(t *testing.T) {
+// TestBatchOnOtherFileSystem: what lies on another file system than the root is not made safe by a sync of the root's, and is synced by itself.
+func TestBatchOnOtherFileSystem(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	s.self = func() (atomicfile.Info, error) { return atomicfile.Info{}, nil }

@@ -167,8 +167,8 @@ func TestHalfMoved(t *testing.T) {
 	}
 }
 
-// TestTakenMeanwhile: a message that its reader takes between our look into the archive and our link does not come twice.
-func TestTakenMeanwhile(t *testing.T) {
+// TestMessageTakenDuringMove: a message that its reader takes between our look into the archive and our link does not come twice.
+func TestMessageTakenDuringMove(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	in, kept := store.Key{Kind: store.Inbox, Owner: "o", Name: "m"}, store.Key{Kind: store.Archive, Owner: "o", Name: "m"}
@@ -239,8 +239,8 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestPresenceWakesNobody: a heartbeat leaves one change in the folder of the presence files and its temporary name elsewhere.
-func TestPresenceWakesNobody(t *testing.T) {
+// TestHeartbeatWakesNoWatcher: a heartbeat leaves one change in the folder of the presence files and its temporary name elsewhere.
+func TestHeartbeatWakesNoWatcher(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	k := store.Key{Kind: store.Presence, Name: "s"}
@@ -259,8 +259,8 @@ func TestPresenceWakesNobody(t *testing.T) {
 	}
 }
 
-// TestTakeAway: a foreign heartbeat between look and removal is put back.
-func TestTakeAway(t *testing.T) {
+// TestRemoveKeepsForeignHeartbeat: a foreign heartbeat between look and removal is put back.
+func TestRemoveKeepsForeignHeartbeat(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	k := store.Key{Kind: store.Drumbeat, Name: "i"}

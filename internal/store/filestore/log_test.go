@@ -288,8 +288,8 @@ func TestRefusedAppendMakesNoLog(t *testing.T) {
 	}
 }
 
-// TestLogOfHoles: a log that is larger than any log is refused, however little of it is on the disk.
-func TestLogOfHoles(t *testing.T) {
+// TestSparseLog: a log that is larger than any log is refused, however little of it is on the disk.
+func TestSparseLog(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	if _, err := s.Append(t.Context(), aliases, store.AnyEnd, []byte(`{}`)); err != nil {

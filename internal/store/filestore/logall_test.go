@@ -14,9 +14,9 @@ import (
 	"tutti/internal/store"
 )
 
-// TestReadAllIsRead writes logs of all sorts of lines, longer than what is read at a time, and compares what ReadAll hands out
+// TestReadAllMatchesRead writes logs of all sorts of lines, longer than what is read at a time, and compares what ReadAll hands out
 // with what Read yields, and the position that it returns with that of the last line.
-func TestReadAllIsRead(t *testing.T) {
+func TestReadAllMatchesRead(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 40 {
@@ -58,7 +58,7 @@ func TestReadAllIsRead(t *testing.T) {
 	}
 }
 
-func TestReadAllOfNothing(t *testing.T) {
+func TestReadAllMissingLog(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	none := func(line []byte) { t.Errorf("line %q of a log that is not there", line) }
@@ -70,8 +70,8 @@ func TestReadAllOfNothing(t *testing.T) {
 	}
 }
 
-// TestFindEachIsFind compares a search for several keys with one for each, in a log that is read and in one with a table.
-func TestFindEachIsFind(t *testing.T) {
+// TestFindEachMatchesFind compares a search for several keys with one for each, in a log that is read and in one with a table.
+func TestFindEachMatchesFind(t *testing.T) {
 	t.Parallel()
 	p := &store.Projection{Name: "first", Version: 1, Make: func(line []byte, _ time.Time) ([]string, int64, []byte, error) {
 		return []string{string(line[2:3]), "x" + string(line[3:4])}, 0, nil, nil

@@ -154,7 +154,7 @@ func TestTidiedFileIsReadableByOthers(t *testing.T) {
 	}
 }
 
-func TestTidyLeavesWhatIsUnfit(t *testing.T) {
+func TestTidySkipsInvalid(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
 	good := store.Key{Kind: store.Archive, Owner: "o", Name: "good"}

@@ -35,9 +35,9 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-// TestUnsettledIsNotBelieved: a table from within the tick of a change has the identity of the source and not its content.
+// TestUnsettledTableIsIgnored: a table from within the tick of a change has the identity of the source and not its content.
 // Clocks of file systems have become so fine that the test has to make such a table itself.
-func TestUnsettledIsNotBelieved(t *testing.T) {
+func TestUnsettledTableIsIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.fill(20)

@@ -51,8 +51,8 @@ func TestViewReadsLittle(t *testing.T) {
 	}
 }
 
-// TestNewestGoesDownTheList: what was in the first rows changed or went, and the folder may not show it.
-func TestNewestGoesDownTheList(t *testing.T) {
+// TestNewestAfterChanges: what was in the first rows changed or went, and the folder may not show it.
+func TestNewestAfterChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		what string

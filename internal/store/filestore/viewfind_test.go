@@ -124,8 +124,8 @@ func TestFindReadsLittle(t *testing.T) {
 	}
 }
 
-// TestLogsThatChange: the log is not what it was when its table was written.
-func TestLogsThatChange(t *testing.T) {
+// TestChangedLogs: the log is not what it was when its table was written.
+func TestChangedLogs(t *testing.T) {
 	t.Parallel()
 	whole := manyEntries(0, 300, 200)
 	cut := bytes.Index(whole, []byte(`{"n":150,`))
@@ -211,8 +211,8 @@ func TestSmallLogHasNoTable(t *testing.T) {
 	k.Close()
 }
 
-// TestUnsettledLogIsNotBelieved: a table from within the tick of a change may lack what the log has.
-func TestUnsettledLogIsNotBelieved(t *testing.T) {
+// TestUnsettledLogTableIsIgnored: a table from within the tick of a change may lack what the log has.
+func TestUnsettledLogTableIsIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.writeLog(manyEntries(0, 300, 200))
@@ -302,7 +302,7 @@ func TestFindWhileItGrows(t *testing.T) {
 	r.checkFind("afterwards", r.s, "a1999", "a2000", "b7")
 }
 
-func TestFindStopsWhenTold(t *testing.T) {
+func TestFindStops(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.writeLog(manyEntries(0, 100, 10), []byte(`{"a":"a1","b":"b1"}`))

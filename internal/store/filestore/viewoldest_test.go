@@ -49,7 +49,7 @@ func TestOldestOfFew(t *testing.T) {
 }
 
 // Of a crowd the oldest n are looked at: what came, went or was changed is seen.
-func TestOldestOfCrowd(t *testing.T) {
+func TestOldestOfMany(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	small(r.s, 10, 1000)
@@ -91,7 +91,7 @@ func (r *rig) wantNothingOlder() {
 }
 
 // Of a throng nothing is listed and nothing is read but the rows that are asked for, until there are too few of them.
-func TestOldestOfThrong(t *testing.T) {
+func TestOldestOfVeryMany(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	small(r.s, 10, 20)
@@ -119,7 +119,7 @@ func TestOldestOfThrong(t *testing.T) {
 }
 
 // Hundreds that went are taken out of the table without a listing.
-func TestOldestKeepsWhatWent(t *testing.T) {
+func TestOldestAfterRemovals(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	small(r.s, 10, 20)
@@ -166,7 +166,7 @@ func TestOldestWithoutTable(t *testing.T) {
 }
 
 // The answer to any query is that of the sources, however large a crowd is.
-func TestOldestIsOldest(t *testing.T) {
+func TestOldestMatchesSource(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	small(r.s, 10, 100)

@@ -74,9 +74,9 @@ func TestAllAndHold(t *testing.T) {
 	}
 }
 
-// TestBodiesThatCannotBeHeld changes a table while it is open: what is held is right, and a row that is not asked for its body
+// TestBodiesOfChangedTable changes a table while it is open: what is held is right, and a row that is not asked for its body
 // says so, unless it can still be read.
-func TestBodiesThatCannotBeHeld(t *testing.T) {
+func TestBodiesOfChangedTable(t *testing.T) {
 	t.Parallel()
 	const n, odd = 500, 77
 	for _, tt := range []struct {
@@ -173,7 +173,7 @@ func TestBodiesThatCannotBeHeld(t *testing.T) {
 	}
 }
 
-func TestGetPagesChangesNothing(t *testing.T) {
+func TestGetPagesKeepsMemory(t *testing.T) {
 	t.Parallel()
 	page := os.Getpagesize()
 	all := make([]byte, 64*page)

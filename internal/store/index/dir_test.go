@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestDirRefusesWhatOthersCanWrite(t *testing.T) {
+func TestDirRefusesWritableByOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, mode := range []os.FileMode{0o755, 0o770, 0o701} {

@@ -317,8 +317,8 @@ func TestTableDamage(t *testing.T) {
 	}
 }
 
-// TestPartsThatDoNotBelong: a continuation of an older table is not used, nor is a table of something else.
-func TestPartsThatDoNotBelong(t *testing.T) {
+// TestMismatchedParts: a continuation of an older table is not used, nor is a table of something else.
+func TestMismatchedParts(t *testing.T) {
 	t.Parallel()
 	d := openDir(t)
 	save := func(n int, of Scope) {

@@ -217,9 +217,9 @@ func TestListWhileRewritten(t *testing.T) {
 	}
 }
 
-// TestMadeAnew: revisions and positions of a stream that was deleted are not taken for those of its successor, whose
+// TestRecreatedStream: revisions and positions of a stream that was deleted are not taken for those of its successor, whose
 // sequences are the same.
-func TestMadeAnew(t *testing.T) {
+func TestRecreatedStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx, s := t.Context(), r.store(t)
