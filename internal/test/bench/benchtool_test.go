@@ -128,7 +128,7 @@ func TestTableIsMarkdown(t *testing.T) {
 	}
 }
 
-func TestInTurnsAlternatesAndDropsTheFirst(t *testing.T) {
+func TestInTurns(t *testing.T) {
 	t.Parallel()
 	var order []string
 	step := func(name string, slow time.Duration) func(int) (time.Duration, error) {
@@ -165,7 +165,7 @@ func TestVoluntary(t *testing.T) {
 }
 
 // A process that wakes up is seen, and one that is gone is an error: otherwise a count of 0 would say nothing.
-func TestSwitchesSeeWhoWakesUp(t *testing.T) {
+func TestSwitchesCountWakeups(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("/proc is Linux's")

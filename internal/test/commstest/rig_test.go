@@ -53,8 +53,8 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// TestNothingIsLeft looks for what a test has left running on a machine, and in a home of gpg.
-func TestNothingIsLeft(t *testing.T) {
+// TestNoLeftovers looks for what a test has left running on a machine, and in a home of gpg.
+func TestNoLeftovers(t *testing.T) {
 	t.Parallel()
 	var dir, home string
 	t.Run("a test", func(t *testing.T) {

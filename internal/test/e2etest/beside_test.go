@@ -21,9 +21,9 @@ import (
 // private is what the user says in a conversation of their own.
 const private = "these are my own words"
 
-// TestBesideTheUser: the user talks in a plain claude, and a session in the same folder is stopped, resumed and purged without a word having
+// TestSessionBesideUserConversation: the user talks in a plain claude, and a session in the same folder is stopped, resumed and purged without a word having
 // been said in it. The files of the user's conversation stay as they are, byte for byte, and the session never goes on with it.
-func TestBesideTheUser(t *testing.T) {
+func TestSessionBesideUserConversation(t *testing.T) {
 	for _, version := range []string{"197", "330"} {
 		for _, c := range []struct {
 			name    string

@@ -72,7 +72,7 @@ func (s setup) command(t *testing.T, home string, args ...string) *exec.Cmd {
 	return c
 }
 
-func TestTypeScriptClientsMeet(t *testing.T) {
+func TestTypeScriptClientsExchangeMail(t *testing.T) {
 	home := t.TempDir()
 	root := filepath.Join(home, "bus")
 	c := here.command(t, home, here.script(t, "meet.mjs"), here.full, root)

@@ -45,9 +45,9 @@ func (l *loop) script(now turn) move {
 	return l.next()
 }
 
-// TestHaltStandsStill has each agent CLI stopped in a loop of tool calls, and in the middle of a long command: nothing more runs,
+// TestHaltStopsEachCLI has each agent CLI stopped in a loop of tool calls, and in the middle of a long command: nothing more runs,
 // and a prompt under halt is not answered.
-func TestHaltStandsStill(t *testing.T) {
+func TestHaltStopsEachCLI(t *testing.T) {
 	withGemini := gemini
 	withGemini.setUp = func(t *testing.T, d desk) { d.write(t, ".gemini/settings.json", compact(offlineGemini)) }
 	for _, c := range []struct {
@@ -314,8 +314,8 @@ func TestHaltClosesADialog(t *testing.T) {
 	}
 }
 
-// TestNobodyWaitsWithoutADialog: claude -p shows no dialog. A hook that waited beside one would keep it for ever.
-func TestNobodyWaitsWithoutADialog(t *testing.T) {
+// TestNoWaitWithoutDialog: claude -p shows no dialog. A hook that waited beside one would keep it for ever.
+func TestNoWaitWithoutDialog(t *testing.T) {
 	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()

@@ -14,9 +14,9 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// TestAgentsHearHooks: what a hook said is what the model of the program was sent: at the beginning of a conversation, at a
+// TestHookTextReachesModel: what a hook said is what the model of the program was sent: at the beginning of a conversation, at a
 // prompt, after a tool, and at the end of a turn, where it makes one more turn and no second one.
-func TestAgentsHearHooks(t *testing.T) {
+func TestHookTextReachesModel(t *testing.T) {
 	for _, a := range []agent{claude("197"), claude("330"), codex, gemini} {
 		t.Run(a.name, func(t *testing.T) {
 			agentPrograms(t)

@@ -140,9 +140,9 @@ func (w *windows) renews(window string) {
 	})
 }
 
-// TestNextMorning: when all conversations have ended, the first new one is the unnumbered agent and finds its mail. A run without a
+// TestFirstConversationAfterAllEnded: when all conversations have ended, the first new one is the unnumbered agent and finds its mail. A run without a
 // screen and a look at the server take neither from it.
-func TestNextMorning(t *testing.T) {
+func TestFirstConversationAfterAllEnded(t *testing.T) {
 	for name, start := range programs() {
 		t.Run(name, func(t *testing.T) {
 			w := start(t)

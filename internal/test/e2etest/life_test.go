@@ -29,9 +29,9 @@ type scene struct {
 	name string // of the session in tmux
 }
 
-// TestLives is what package driver knows of each program, with the program: how it is started, what its screen shows when it
+// TestAgentCLILifecycle is what package driver knows of each program, with the program: how it is started, what its screen shows when it
 // rests, works and asks, where its conversation lies, how it leaves, and how the conversation is taken up again.
-func TestLives(t *testing.T) {
+func TestAgentCLILifecycle(t *testing.T) {
 	withGemini := gemini
 	withGemini.setUp = func(t *testing.T, d desk) { d.write(t, ".gemini/settings.json", compact(offlineGemini)) }
 	askingCodex := screenCodex(t)

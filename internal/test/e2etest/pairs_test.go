@@ -28,8 +28,8 @@ var (
 	threadIn   = regexp.MustCompile(`"thread":"(thr:[^"]+)"`)
 )
 
-// TestAgentsMeet has one program wait for mail and answer it, while another sends and waits for the answer.
-func TestAgentsMeet(t *testing.T) {
+// TestAgentsExchangeMail has one program wait for mail and answer it, while another sends and waits for the answer.
+func TestAgentsExchangeMail(t *testing.T) {
 	for _, p := range pairs {
 		t.Run(p.asks.name+" asks "+p.answers.name, func(t *testing.T) {
 			home := t.TempDir()

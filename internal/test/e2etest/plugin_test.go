@@ -61,8 +61,8 @@ func TestOpencodeIsWoken(t *testing.T) {
 	}
 }
 
-// TestOpencodeStandsStill: a halt ends a loop of tool calls, and no prompt gets through. Mail comes with tools before.
-func TestOpencodeStandsStill(t *testing.T) {
+// TestOpencodeHalt: a halt ends a loop of tool calls, and no prompt gets through. Mail comes with tools before.
+func TestOpencodeHalt(t *testing.T) {
 	var ran string
 	s := sitBefore(t, screenOpencode(), func(now turn) move {
 		if !strings.Contains(string(now.raw), "go round") {

@@ -22,8 +22,8 @@ import (
 // prompt is from when on a server is too slow: Codex then begins the first turn without its tools.
 const prompt = time.Second
 
-// TestAgentsShakeHands: what each program says first and last to the server, where it starts it, and what it asks for.
-func TestAgentsShakeHands(t *testing.T) {
+// TestHandshake: what each program says first and last to the server, where it starts it, and what it asks for.
+func TestHandshake(t *testing.T) {
 	for _, c := range []struct {
 		agent           agent
 		first           string

@@ -13,8 +13,8 @@ import (
 
 // What a model sees besides the results that it asked for.
 
-// TestAgentsTellFaults: a refusal reaches the model in words, with the hint what to do instead.
-func TestAgentsTellFaults(t *testing.T) {
+// TestAgentsReportErrors: a refusal reaches the model in words, with the hint what to do instead.
+func TestAgentsReportErrors(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.name, func(t *testing.T) {
 			m := talk(t, a, t.TempDir(), step{tool: "tutti_send", args: with(object{"to": "codex:nobody", "text": "hello"})})
@@ -28,9 +28,9 @@ func TestAgentsTellFaults(t *testing.T) {
 	}
 }
 
-// TestAgentsKeepPushesBack: mail arrives while the model thinks, the server says so at once, and no program lets the model
+// TestPushesDoNotReachModel: mail arrives while the model thinks, the server says so at once, and no program lets the model
 // know. Once one does, docs/agents.md has to tell it.
-func TestAgentsKeepPushesBack(t *testing.T) {
+func TestPushesDoNotReachModel(t *testing.T) {
 	for _, a := range agents {
 		t.Run(a.name, func(t *testing.T) {
 			agentPrograms(t)

@@ -242,8 +242,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// TestSessionSilent: one in which nothing was said before everything was killed is begun anew, whatever its program has kept of it.
-func TestSessionSilent(t *testing.T) {
+// TestSessionWithoutMessages: one in which nothing was said before everything was killed is begun anew, whatever its program has kept of it.
+func TestSessionWithoutMessages(t *testing.T) {
 	inGemini := gemini
 	inGemini.setUp = func(t *testing.T, d desk) { d.write(t, ".gemini/settings.json", compact(offlineGemini)) }
 	for _, a := range []agent{seated("197"), seated("330"), inGemini} {

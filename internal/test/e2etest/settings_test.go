@@ -146,8 +146,8 @@ func TestAgentsPassVariables(t *testing.T) {
 	}
 }
 
-// TestGeminiLeavesOutWhatItDoesNotTrust: then the model of a run without a person is offered nothing of the server.
-func TestGeminiLeavesOutWhatItDoesNotTrust(t *testing.T) {
+// TestGeminiUntrustedServer: then the model of a run without a person is offered nothing of the server.
+func TestGeminiUntrustedServer(t *testing.T) {
 	a := gemini
 	a.setUp = func(t *testing.T, d desk) {
 		d.write(t, ".gemini/settings.json", compact(object{

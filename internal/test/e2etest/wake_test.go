@@ -342,8 +342,8 @@ func TestClaudeGoesOn(t *testing.T) {
 	}
 }
 
-// TestClaudeIsNotHeldUp: a task without a screen ends when it is done, although a hook would wait for mail.
-func TestClaudeIsNotHeldUp(t *testing.T) {
+// TestClaudeScriptDoesNotWait: a task without a screen ends when it is done, although a hook would wait for mail.
+func TestClaudeScriptDoesNotWait(t *testing.T) {
 	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			agentPrograms(t)
@@ -363,9 +363,9 @@ func TestClaudeIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// TestClaudeTakesBack: a prompt that its user breaks off before the model answers goes back to where it was typed, and the mail that came
+// TestClaudeInterruptedPrompt: a prompt that its user breaks off before the model answers goes back to where it was typed, and the mail that came
 // with it is gone from the conversation. The next prompt brings it again.
-func TestClaudeTakesBack(t *testing.T) {
+func TestClaudeInterruptedPrompt(t *testing.T) {
 	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
 			const first, second, text = "think about it for long", "go on with something else", "mail that came with a prompt"

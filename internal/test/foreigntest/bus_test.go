@@ -201,9 +201,9 @@ func TestTwoSessionsOfOneAgent(t *testing.T) {
 	}
 }
 
-// TestProgramsBesideForeignOnes lets tutti and a foreign program send to, read and empty one mailbox, register, and look at
+// TestCommandsBesideForeignPrograms lets tutti and a foreign program send to, read and empty one mailbox, register, and look at
 // presence, each as it does. Nothing is lost, nothing given out twice, and the foreign one chokes on nothing of ours.
-func TestProgramsBesideForeignOnes(t *testing.T) {
+func TestCommandsBesideForeignPrograms(t *testing.T) {
 	span := 5 * time.Second
 	if os.Getenv("TUTTI_SOAK") != "" {
 		span = time.Minute

@@ -309,10 +309,10 @@ func (o *ours) look() error {
 	return nil
 }
 
-// TestBesideForeignPrograms lets processes of both kinds work on one mailbox, one registry and one presence folder. Every
+// TestProcessesBesideForeignPrograms lets processes of both kinds work on one mailbox, one registry and one presence folder. Every
 // message that was acknowledged is popped once or still there; every registration that was acknowledged is there once; no
 // file of ours was swept or choked on.
-func TestBesideForeignPrograms(t *testing.T) {
+func TestProcessesBesideForeignPrograms(t *testing.T) {
 	span := 6 * time.Second
 	if os.Getenv("TUTTI_SOAK") != "" {
 		span = time.Minute

@@ -144,9 +144,9 @@ func (d *deaf) ends(t *testing.T, began time.Time) time.Duration {
 	return time.Since(began)
 }
 
-// TestDeafClient: a client that does not read what it asked for holds up nothing but itself: heartbeats go on, mail comes in and
+// TestClientNotReading: a client that does not read what it asked for holds up nothing but itself: heartbeats go on, mail comes in and
 // others are served. The server ends when it is told to, and its session with it.
-func TestDeafClient(t *testing.T) {
+func TestClientNotReading(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)
 	d := r.deafen("a")
@@ -178,9 +178,9 @@ func TestDeafClient(t *testing.T) {
 	}
 }
 
-// TestDeafClientEnds: the same when the input of a client that does not read comes to its end. What it asked for cannot be
+// TestClientNotReadingEnds: the same when the input of a client that does not read comes to its end. What it asked for cannot be
 // answered, and is given up.
-func TestDeafClientEnds(t *testing.T) {
+func TestClientNotReadingEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)
 	d := r.deafen("a")

@@ -106,9 +106,9 @@ func TestHaltSilence(t *testing.T) {
 	}
 }
 
-// TestHaltFlickers: the switch goes on and off a hundred times in a second or so, while one agent sends and the other receives.
+// TestHaltToggled: the switch goes on and off a hundred times in a second or so, while one agent sends and the other receives.
 // What was reported as sent is received once, what was refused was not sent, and nobody is told of anything twice.
-func TestHaltFlickers(t *testing.T) {
+func TestHaltToggled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)
 	a, b := r.start("claude", "a"), r.start("codex", "b")

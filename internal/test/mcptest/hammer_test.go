@@ -27,10 +27,10 @@ const (
 	maxAnswer = 20 * time.Second
 )
 
-// TestHammer: two goroutines of one connection, a second server of the same agent and the server of another one call every
+// TestConcurrentHostileLoad: two goroutines of one connection, a second server of the same agent and the server of another one call every
 // tool, while hostile things of every kind appear, change and vanish in the folders that they look into. Each call is
 // answered once, nothing that was sent is lost or offered twice, and nothing is left behind.
-func TestHammer(t *testing.T) {
+func TestConcurrentHostileLoad(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "H2A_HEARTBEAT_INTERVAL_MS=1000")
 	a1, b := r.start("claude", "a"), r.start("codex", "b")
