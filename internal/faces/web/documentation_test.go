@@ -10,12 +10,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
@@ -42,7 +40,17 @@ func docsFS(t *testing.T) fs.FS {
 
 // Everyone on this machine may read the documentation. Other sites may not, and it is never what changes something.
 func TestDocs(t *testing.T) {
-	r, _ := serve(t, "")
+	r, link := serve(t, "")
+	for _, page := range []try{{name: "the overview", want: 200}, {name: "no cookie", stranger: true, want: 401}} {
+		page.method, page.path = "GET", "/"
+		cookie := &http.Cookie{}
+		if !page.stranger {
+			cookie = login(t, link)
+		}
+		if _, text := r.try(t, cookie, page); !strings.Contains(text, `href="/docs/"`) {
+			t.Errorf("%s has no link to the documentation", page.name)
+		}
+	}
 	files, err := pagesOf()
 	if err != nil {
 		t.Fatal(err)
@@ -83,40 +91,49 @@ func TestNoDocs(t *testing.T) {
 
 // faults collects what a browser complains of: in its console, about the policy, and failed requests.
 type faults struct {
-	mu  sync.Mutex
-	all []string
+	all  chan string
+	ends int
 }
 
 func (f *faults) heard(ev any) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	switch ev := ev.(type) {
 	case *log.EventEntryAdded:
-		f.all = append(f.all, ev.Entry.Text+" "+ev.Entry.URL)
+		f.all <- ev.Entry.Text + " " + ev.Entry.URL
 	case *runtime.EventConsoleAPICalled:
-		f.all = append(f.all, fmt.Sprintf("console: %s", ev.Type))
+		text := "console:"
+		for _, arg := range ev.Args {
+			text += fmt.Sprintf(" %s", arg.Value)
+		}
+		f.all <- text
 	case *runtime.EventExceptionThrown:
-		f.all = append(f.all, ev.ExceptionDetails.Text)
+		f.all <- ev.ExceptionDetails.Text
 	}
 }
 
-// take returns what was heard, up to a last fault that it makes itself: nothing is missed before that one.
-func (f *faults) take(t *testing.T, ctx context.Context) []string {
+// until returns what was heard before the fault that has a text in it.
+func (f *faults) until(t *testing.T, ctx context.Context, text string) (before []string) {
 	t.Helper()
-	eval[any](t, ctx, `document.body.append(Object.assign(document.createElement("style"), {textContent: "b{}"}));0`)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		f.mu.Lock()
-		last := slices.IndexFunc(f.all, func(s string) bool { return strings.Contains(s, "inline style") })
-		if last >= 0 {
-			all := f.all[:last]
-			f.all = nil
-			f.mu.Unlock()
-			return all
+	for {
+		select {
+		case fault := <-f.all:
+			if strings.Contains(fault, text) {
+				return before
+			}
+			before = append(before, fault)
+		case <-ctx.Done():
+			t.Fatalf("the browser did not say %q but %q", text, before)
 		}
-		f.mu.Unlock()
-		if time.Now().After(end) {
-			t.Fatal("the browser allows an inline style, or its complaints are not heard")
-		}
+	}
+}
+
+// none requires that nothing was heard of the page that is open.
+func (f *faults) none(t *testing.T, ctx context.Context, page string) {
+	t.Helper()
+	f.ends++
+	end := fmt.Sprintf("end of page %d.", f.ends)
+	eval[any](t, ctx, fmt.Sprintf("console.info(%q);0", end))
+	for _, fault := range f.until(t, ctx, end) {
+		t.Errorf("%s: %s", page, fault)
 	}
 }
 
@@ -138,7 +155,7 @@ func TestDocsBrowser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var bad faults
+	bad := faults{all: make(chan string, 1000)}
 	if err := chromedp.Listen(ctx, bad.heard); err != nil {
 		t.Fatal(err)
 	}
@@ -151,9 +168,7 @@ func TestDocsBrowser(t *testing.T) {
 				if wide := eval[int64](t, ctx, "document.documentElement.scrollWidth"); wide > width {
 					t.Errorf("%s%s is %d wide on a screen of %d", base, name, wide, width)
 				}
-				for _, f := range bad.take(t, ctx) {
-					t.Errorf("%s%s, %d wide: %s", base, name, width, f)
-				}
+				bad.none(t, ctx, fmt.Sprintf("%s%s, %d wide", base, name, width))
 			}
 		}
 		do(t, ctx, chromedp.Navigate(base+"index.html"), chromedp.SendKeys("input[name=q]", "worktree rebase\r"))
@@ -163,8 +178,8 @@ func TestDocsBrowser(t *testing.T) {
 		}
 		do(t, ctx, chromedp.Click("main li a"))
 		until(t, ctx, `location.hash === "#tutti-worktree-rebase" && document.querySelector(location.hash).getBoundingClientRect().top < innerHeight`)
-		for _, f := range bad.take(t, ctx) {
-			t.Errorf("%s, searching: %s", base, f)
-		}
+		bad.none(t, ctx, base+", searching")
 	}
+	eval[any](t, ctx, `document.body.append(document.createElement("style"));document.querySelector("body > style").textContent = "b {}";0`)
+	bad.until(t, ctx, "inline style") // so complaints about the policy are heard
 }
