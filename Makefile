@@ -8,7 +8,7 @@ GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)
 MKSITE := GOOS= GOARCH= CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/faces/site/mksite
 DOCS   := internal/faces/web/made/docs
 
-.PHONY: help build install demo test lint bench soak e2e fmt site module release release-check clean
+.PHONY: help build install demo test lint bench soak e2e fmt pictures site module release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,9 @@ fmt: ## format all Go files
 
 site: ## write the documentation as a static site to dist/site, after a check of every link
 	@rm -rf dist/site && $(MKSITE) dist/site
+
+pictures: build ## make the pictures of the documentation anew, from real runs; needs tmux and Chromium
+	CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/test/pictures -bin bin -out docs/pictures
 
 release: ## build archives, packages, sums and their signature in dist/
 	@rm -rf dist && cd tools/release && go run . -source ../.. -out ../../dist

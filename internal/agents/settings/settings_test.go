@@ -209,11 +209,15 @@ func TestRename(t *testing.T) {
 		text, want string
 	}{
 		"json": {
-			driver.JSON, []string{"s", "h2a"}, `{"h2a": 1, "s": { /* c */ "a": {"h2a": 2}, "h2a" : {"x": "h2a"}, }}`,
+			driver.JSON,
+			[]string{"s", "h2a"},
+			`{"h2a": 1, "s": { /* c */ "a": {"h2a": 2}, "h2a" : {"x": "h2a"}, }}`,
 			`{"h2a": 1, "s": { /* c */ "a": {"h2a": 2}, "tutti" : {"x": "h2a"}, }}`,
 		},
 		"toml headers": {
-			driver.TOML, []string{"s", "h2a"}, "[s.h2a] # c\nx = 'h2a'\ny.h2a = 1\n[s.\"h2a\".env]\nA = 1\n[s.h2ab]\n[[s.h2a.list]]\nz = 1\n[h2a]\n",
+			driver.TOML,
+			[]string{"s", "h2a"},
+			"[s.h2a] # c\nx = 'h2a'\ny.h2a = 1\n[s.\"h2a\".env]\nA = 1\n[s.h2ab]\n[[s.h2a.list]]\nz = 1\n[h2a]\n",
 			"[s.tutti] # c\nx = 'h2a'\ny.h2a = 1\n[s.tutti.env]\nA = 1\n[s.h2ab]\n[[s.tutti.list]]\nz = 1\n[h2a]\n",
 		},
 		"toml dotted":  {driver.TOML, []string{"s", "h2a"}, "s.h2a.x = 1\n[s.h2a.env]\ns.h2a.y = 2\n", "s.tutti.x = 1\n[s.tutti.env]\ns.h2a.y = 2\n"},

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -224,35 +223,4 @@ func media(scheme string) chromedp.Action[chromedp.Void] {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 		return err
 	})
-}
-
-// TestPictures makes the pictures of the documentation, in the folder that TUTTI_PICTURES names.
-func TestPictures(t *testing.T) {
-	dir := os.Getenv("TUTTI_PICTURES")
-	if dir == "" {
-		t.Skip("TUTTI_PICTURES names no folder")
-	}
-	ctx := browser(t)
-	r, link := serve(t, "")
-	<-r.next
-	r.put(shopSnapshot())
-	do(t, ctx, chromedp.Navigate(link))
-	until(t, ctx, `location.pathname === "/" && document.getElementById("connection").textContent.startsWith("live")`)
-	for _, p := range []struct {
-		name, scheme  string
-		width, height int64
-	}{{"web-light", "light", 1100, 900}, {"web-dark", "dark", 1100, 900}, {"web-phone-light", "light", 390, 844}, {"web-phone-dark", "dark", 390, 844}} {
-		do(t, ctx, chromedp.EmulateViewport(p.width, p.height), media(p.scheme))
-		until(t, ctx, `document.readyState === "complete"`)
-		picture, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(picture) > 100_000 {
-			t.Errorf("%s has %d bytes", p.name, len(picture))
-		}
-		if err := os.WriteFile(filepath.Join(dir, p.name+".png"), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
 }

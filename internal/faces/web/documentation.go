@@ -15,6 +15,9 @@ var made embed.FS
 // docsPolicy also lets the pages of the documentation show their pictures.
 const docsPolicy = policy + "; img-src 'self'"
 
+// picturePolicy lets a picture that is opened alone have colours and movement. It may load nothing and run no script.
+const picturePolicy = "default-src 'none'; style-src 'unsafe-inline'"
+
 // docsKinds are the kinds of files in the documentation. The tables of the operating system, which may differ, are not asked.
 var docsKinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
@@ -42,6 +45,9 @@ func documentation(pages fs.FS) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Security-Policy", docsPolicy)
+		if path.Ext(name) == ".svg" {
+			w.Header().Set("Content-Security-Policy", picturePolicy)
+		}
 		file(docsKinds[path.Ext(name)], content)(w, r)
 	}
 }

@@ -32,7 +32,7 @@ func fullSnapshot(text string) *Snapshot {
 	}
 }
 
-// shopSnapshot is what the pictures of the documentation show.
+// shopSnapshot is a snapshot of four agents with two things that wait.
 func shopSnapshot() *Snapshot {
 	now := time.Now()
 	agents := []Agent{
