@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ import (
 )
 
 // programs are the agent CLIs that this program is when it is called by their names.
-var programs = map[string]func() error{"claude": perform, "codex": perform, "gemini": perform, "opencode": perform}
+var programs = []string{"claude", "codex", "gemini", "opencode"}
 
 // The variables that tell a scripted agent CLI what to do.
 const (
@@ -33,10 +34,10 @@ func perform() error {
 		fmt.Println("0.0.0")
 		return nil
 	}
-	ends := make(chan os.Signal, 1)
-	signal.Notify(ends, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
+	defer stop()
 	if part, ok := parts[os.Getenv(partVariable)]; ok {
-		return part()
+		return part(ctx)
 	}
 	text, err := os.ReadFile(os.Getenv(screenVariable))
 	if err != nil {
@@ -60,7 +61,7 @@ func perform() error {
 			return err
 		}
 	}
-	<-ends
+	<-ctx.Done()
 	return nil
 }
 

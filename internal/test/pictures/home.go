@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/platform/proc"
 	"tutti/internal/test/progfile"
 )
 
@@ -41,7 +42,7 @@ func newHome(ctx context.Context, bin string) (*home, error) {
 	}
 	self, err := os.ReadFile(exe)
 	err = errors.Join(err, os.Mkdir(h.dir, 0o700), os.Mkdir(h.tty, 0o700), os.Mkdir(clis, 0o700))
-	for name := range programs { // processes are recognised by the name of their file
+	for _, name := range programs { // processes are recognised by the name of their file
 		err = errors.Join(err, progfile.Write(filepath.Join(clis, name), self, 0o700))
 	}
 	h.env = []string{
@@ -61,12 +62,21 @@ func (h *home) leave() {
 		cmd.Env = h.env
 		_ = cmd.Run() // it may have ended with its last session
 	}
-	for range 100 { // programs that end write a last file
-		if os.RemoveAll(h.top) == nil {
-			return
+	for range 200 { // hooks and servers see that their agent CLI has ended
+		if len(h.left()) == 0 {
+			break
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+	_ = os.RemoveAll(h.top) // it is a folder for temporary files
+}
+
+// left are the processes of this home that still run.
+func (h *home) left() (all []int) {
+	for _, id := range proc.WithEnv("HOME", h.dir) {
+		all = append(all, id.PID)
+	}
+	return all
 }
 
 func (h *home) command(dir, name string, args ...string) *exec.Cmd {

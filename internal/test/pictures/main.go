@@ -14,12 +14,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 func main() {
-	if be := programs[filepath.Base(os.Args[0])]; be != nil {
-		if err := be(); err != nil {
+	if slices.Contains(programs, filepath.Base(os.Args[0])) {
+		if err := perform(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,18 +22,18 @@ const (
 )
 
 // parts are those of the two agents in a conversation. What they say is written here; what their tools answer comes from tutti.
-var parts = map[string]func() error{"claude": playClaude, "codex": playCodex}
+var parts = map[string]func(context.Context) error{"claude": playClaude, "codex": playCodex}
 
 // A player is an agent CLI without a model, connected to an MCP server of tutti. It draws what the real one would.
 type player struct {
-	ctx                  context.Context
+	ctx                  context.Context // ends with the terminal
 	session              *mcp.ClientSession
 	prompt, mark, answer string // how its screen marks a prompt, what the agent does, and the answer of a tool
 	faults               error
 }
 
-func newPlayer(host, name string) (*player, error) {
-	p := &player{ctx: context.Background(), prompt: "\x1b[36;1m❯\x1b[0m ", mark: "\x1b[32m●\x1b[0m ", answer: "  \x1b[2m└\x1b[0m "}
+func newPlayer(ctx context.Context, host, name string) (*player, error) {
+	p := &player{ctx: ctx, prompt: "\x1b[36;1m❯\x1b[0m ", mark: "\x1b[32m●\x1b[0m ", answer: "  \x1b[2m└\x1b[0m "}
 	if host == "codex" {
 		p.prompt, p.mark = "\x1b[35;1m›\x1b[0m ", "\x1b[33m•\x1b[0m "
 	}
@@ -135,8 +136,8 @@ func (p *player) reply(id, text string) {
 	fmt.Print("\r\n")
 }
 
-func playClaude() error {
-	p, err := newPlayer("claude", "api")
+func playClaude(ctx context.Context) error {
+	p, err := newPlayer(ctx, "claude", "api")
 	if err != nil {
 		return err
 	}
@@ -149,8 +150,8 @@ func playClaude() error {
 	return p.end()
 }
 
-func playCodex() error {
-	p, err := newPlayer("codex", "web")
+func playCodex(ctx context.Context) error {
+	p, err := newPlayer(ctx, "codex", "web")
 	if err != nil {
 		return err
 	}
@@ -163,15 +164,10 @@ func playCodex() error {
 	return p.end()
 }
 
-// end keeps the screen until its terminal ends.
+// end keeps the screen until its terminal ends, and then ends the server.
 func (p *player) end() error {
-	if p.faults != nil {
-		return p.faults
-	}
-	time.Sleep(2 * time.Second)
-	fmt.Print("\x1b[?25h")
-	os.Stdout.Sync()
-	select {}
+	<-p.ctx.Done()
+	return errors.Join(p.faults, p.session.Close())
 }
 
 // talk records two agents of different vendors that answer each other.

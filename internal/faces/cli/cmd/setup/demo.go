@@ -20,7 +20,7 @@ var DemoVerbs = []kit.Verb{{
 	Flags: []kit.Flag{{Name: "keep", Kind: kit.Switch, Help: "leave the folder, and say where it is"}},
 	Does: `Starts a server for each of two agents, as their CLIs do, and lets them find each other, write, answer in a thread and leave a
 message for a third agent that is away. Then you halt them. Every line is an answer of a server, a notification or the content
-of a file. It takes a second; at a terminal half a minute, so that you can read along, unless CI is set.
+of a file. It takes a second; at a terminal about 20 seconds, so that you can read along, unless CI is set.
 
 "demo agreement" shows how one PRINCIPAL and fifteen CONDUCTORS, each behind a server of its own, come to an agreement that three
 of the fifteen sign. Then one byte of its journal is changed, and tutti negotiate verify names the entry.
