@@ -28,7 +28,7 @@ func asNobody(t *testing.T, fill func(d *desk)) (d *desk, done bool) {
 		return d, false
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("only root can become somebody else")
+		t.Skip("only root can become another user")
 	}
 	home, err := os.MkdirTemp("", "home") // the folder of the test is closed to others
 	if err != nil {

@@ -475,7 +475,7 @@ func TestFailedSetupChangesNothing(t *testing.T) {
 			d.same(before, "failed")
 			for _, c := range p.Changes {
 				if c.Backup != "" {
-					t.Errorf("a backup is told of: %s", c.Backup)
+					t.Errorf("a backup is reported: %s", c.Backup)
 				}
 			}
 		})

@@ -217,7 +217,7 @@ func TestLook(t *testing.T) {
 		t.Errorf("hermes: %+v", s)
 	}
 	if _, err := os.Stat(filepath.Join(d.home, "ran")); err == nil {
-		t.Error("a program that nobody tried was run")
+		t.Error("a program that was not to be tried was run")
 	}
 }
 
