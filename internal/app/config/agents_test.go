@@ -105,7 +105,7 @@ func TestAgentFaults(t *testing.T) {
 		"no program":                    {"[agents.ada]\ntitle = \"Ada\"\n", "agents.ada.program: missing", true},
 		"one that is shipped":           {"[agents.claude]\nprogram = \"cc\"\n", "agents.claude.program: tutti knows claude already", true},
 		"a program that is shipped":     {"[agents.ada]\nprogram = \"claude\"\n", "line 2: agents.ada.program: tutti knows the program claude already", true},
-		"a name that is no host":        {"[agents.Ada]\nprogram = \"ada\"\n", "\"Ada\" is not a name for an agent CLI", true},
+		"not a name of an agent CLI":    {"[agents.Ada]\nprogram = \"ada\"\n", "\"Ada\" is not a name for an agent CLI", true},
 		"written inline":                {"[agents]\nada = {program = \"ada\"}\n", "write a line [agents.ada]", true},
 		"a name with dots":              {"agents.ada.program = \"ada\"\n", "write a line [agents.ada]", true},
 	} {

@@ -72,7 +72,7 @@ func TestNotifyReservationEnded(t *testing.T) {
 	}
 	halted = nil
 	if err := tell(gone); !errors.Is(err, registry.ErrGone) || msg(one)+msg(two) != 0 {
-		t.Errorf("by who is out of service: %v", err)
+		t.Errorf("by a retired agent: %v", err)
 	}
 	lines = nil
 	for _, from := range []*identity.Speaker{one, two, one} {
