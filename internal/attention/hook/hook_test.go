@@ -79,7 +79,7 @@ func TestFirstContactVerdict(t *testing.T) {
 	text, _ := g.fire("claude", "UserPromptSubmit", "c1", false)
 	has(t, text, ", new key, ")
 	if _, pinned := g.w.Pins.Get(g.bob.Instance); pinned {
-		t.Error("the key is pinned before it is proven that anybody was told")
+		t.Error("the key is pinned before the verdict was shown")
 	}
 	g.send(me, "two")
 	text, _ = g.fire("claude", "PostToolUse", "c1", false)

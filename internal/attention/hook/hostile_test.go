@@ -96,7 +96,7 @@ func TestHostileNames(t *testing.T) {
 			text, _ := g.fire("gemini", "SessionStart", "c1", false)
 			has(t, text, c.want, "| long enough", "(cut here; the whole: tutti_read")
 			if strings.Contains(text, "\"tutti inbox read ") != (c.id == "") {
-				t.Errorf("a command with an id that is no plain word, or none with one that is: %s", text)
+				t.Errorf("a command with an unsafe id, or no command with a safe one: %s", text)
 			}
 		})
 	}
@@ -233,7 +233,7 @@ func TestNotes(t *testing.T) {
 	n := notesFor(state, "claude", "c1")
 	var got note
 	if n.load(&got) || n.forget() != nil {
-		t.Error("there is a note that nobody made")
+		t.Error("there is an unexpected note")
 	}
 	for i := range 300 {
 		err := n.update(func(n *note) {

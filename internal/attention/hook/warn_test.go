@@ -51,7 +51,7 @@ func TestWarnAfter(t *testing.T) {
 	}
 	has(t, g.edit("gemini", "c1", file), file, string(g.bob.Instance), "Nothing keeps you from it")
 	if got := warned(); len(got) != 0 {
-		t.Errorf("on record before the model was told: %v", got)
+		t.Errorf("on record before the model was warned: %v", got)
 	}
 	after := func(tool, file string) string {
 		var o canonjson.Object
@@ -75,7 +75,7 @@ func TestWarnAfter(t *testing.T) {
 		t.Errorf("on record: %v", got)
 	}
 	if got := after("replace", filepath.Join(g.dir, "b.go")); got != "" {
-		t.Errorf("a file that nobody has: %q", got)
+		t.Errorf("a file without a reservation: %q", got)
 	}
 }
 
@@ -192,7 +192,7 @@ func TestWarn(t *testing.T) {
 				}
 			}
 			if got := g.edit(host, "unknown", file); got != "" {
-				t.Errorf("a conversation that nobody knows: %q", got)
+				t.Errorf("an unknown conversation: %q", got)
 			}
 			all, err := d.On(t.Context(), dir)
 			if host == "claude" && (err != nil || len(all) != 1 || len(all[0].Warned) != 1 || all[0].Warned[0] != me.Canonical()) {
@@ -384,7 +384,7 @@ func TestWarnEnded(t *testing.T) {
 		}
 	}
 	g.take(reservation.Want{Spots: []reservation.Spot{{Path: "a.go"}}})
-	says("while it stands", true)
+	says("while it is reserved", true)
 	if err := g.w.Leases().Release(t.Context(), truepath.Below(g.dir, "a.go"), g.bob.Instance, g.now()); err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestWarnHostile(t *testing.T) {
 		got := g.edit("claude", "c1", path)
 		has(t, got, path+" is reserved by ", "Nothing keeps you from it")
 		if n := strings.Count(got, "\n"); n != 1 || strings.ContainsAny(got, "\u2028\u202e\u0085") || len(got) > 600+len(path) {
-			t.Errorf("%q is told as %q", holder, got)
+			t.Errorf("%q is shown as %q", holder, got)
 		}
 		if name := plainName(got); !simple(name) && (!strings.HasPrefix(name, "'") || strings.Count(name, "'") != 2) {
 			t.Errorf("%q is named %s", holder, name)

@@ -194,7 +194,7 @@ func TestManySessions(t *testing.T) {
 		r.put("env:1:a")
 		synctest.Wait()
 		if got := r.heard(); len(got) != MaxSessions {
-			t.Errorf("one message was told %d times, want once a session", len(got))
+			t.Errorf("one message was pushed %d times, want once a session", len(got))
 		}
 		r.sleep(5 * time.Minute)
 		r.want()

@@ -78,7 +78,7 @@ func TestOneFolder(t *testing.T) {
 	next(left("sess:me", "sess:p"))
 }
 
-func TestOnlyWantedTopics(t *testing.T) {
+func TestTopicFilter(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.put("env:1:a")
 		r.peer("sess:p")

@@ -150,7 +150,7 @@ func TestMailWhileOpening(t *testing.T) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				if got := fmt.Sprint(w.told); got != c.want {
-					t.Errorf("the waker was told %s, want %s", got, c.want)
+					t.Errorf("the waker got %s, want %s", got, c.want)
 				}
 			})
 		})

@@ -115,7 +115,7 @@ func TestNoticesAreGrouped(t *testing.T) {
 	r.look()
 	r.look(asks("late", "x"))
 	r.look()
-	r.want("what ended before it was told", r.after(time.Hour), "")
+	r.want("ended before its notice", r.after(time.Hour), "")
 	if !r.Next().IsZero() {
 		t.Errorf("something is due at %s", r.Next())
 	}

@@ -28,7 +28,7 @@ func TestMore(t *testing.T) {
 	for who, want := range map[address.Instance]bool{"human:ana:0123456789ab": true, "claude:a:000000000001": false} {
 		all, err := b.matters(t.Context(), who, noon)
 		if got := slices.ContainsFunc(all, func(i Item) bool { return i.ID == "more" }); err != nil || got != want {
-			t.Errorf("%s is told: %v, %v, want %v", who, got, err, want)
+			t.Errorf("%s sees %v, %v, want %v", who, got, err, want)
 		}
 	}
 }

@@ -187,7 +187,7 @@ func TestLadder(t *testing.T) {
 			t.Errorf("%d looks", looks)
 		}
 	})
-	bubble(t, "what somebody was about to be shown and never was is reason for a knock", func(t *testing.T) {
+	bubble(t, "a message that was offered but not shown causes a wake", func(t *testing.T) {
 		c := climb(t, Rewake)
 		c.Heard(driver.Prompt)
 		c.Mail()

@@ -91,7 +91,7 @@ func TestWaiting(t *testing.T) {
 	p := newPost(t)
 	b := p.bell(talk)
 	if there, err := b.Ring(t.Context(), Sentence); there || err != nil || b.Waited() {
-		t.Errorf("nobody waits, and the bell says %v, %v", there, err)
+		t.Errorf("no waiter: the bell returns %v, %v", there, err)
 	}
 	first := p.wait("SessionStart")
 	second := p.wait("Stop")
@@ -119,7 +119,7 @@ func TestWaitWithoutServer(t *testing.T) {
 		t.Errorf("without a server, after %v: %v", time.Since(began), err)
 	}
 	if err := Tell(p.caller("Stop")); !errors.Is(err, ErrNobody) {
-		t.Errorf("told nobody: %v", err)
+		t.Errorf("no server to notify: %v", err)
 	}
 	waits := p.goes("SessionStart", 10*time.Second)
 	b := p.bell(talk) // comes later, or not: the hook finds it
@@ -406,10 +406,10 @@ func TestFolder(t *testing.T) {
 			t.Errorf("the folder is %s, want %s", b.folder.Name(), want)
 		}
 		if err := Tell(Caller{Place: p, Host: "codex", Conversation: talk}); err != nil {
-			t.Errorf("a hook beside a folder of somebody else: %v", err)
+			t.Errorf("a hook beside a folder of another user: %v", err)
 		}
 		if left, _ := os.ReadDir(foreign); len(left) > 0 {
-			t.Errorf("in the folder of somebody else: %v", left)
+			t.Errorf("in the folder of another user: %v", left)
 		}
 		b.Close()
 	}

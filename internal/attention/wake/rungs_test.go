@@ -153,7 +153,7 @@ func TestAwait(t *testing.T) {
 // TestDesktopWake: where there is no desktop nothing was done; a notice that was not taken is a fault, and no knock.
 func TestDesktopWake(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("nobody answers")
+	broken := errors.New("no answer")
 	for _, c := range []struct {
 		told bool
 		err  error

@@ -258,7 +258,7 @@ func TestNotStalled(t *testing.T) {
 			r.o.Reach = func(context.Context, address.Instance, time.Time) (string, error) { return "several have it", nil }
 			r.record("paused")
 		}, "skip"},
-		{"nobody has recorded anything, and it reads as not live", func(r *rig) { r.session("working", r.now.Add(-10*time.Minute), r.now.Add(-11*time.Minute)) }, ""},
+		{"no activity is recorded, and it is not live", func(r *rig) { r.session("working", r.now.Add(-10*time.Minute), r.now.Add(-11*time.Minute)) }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

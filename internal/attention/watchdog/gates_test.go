@@ -193,7 +193,7 @@ func TestEscalatedAgain(t *testing.T) {
 				t.Errorf("told %d times, want %d; %+v", told, c.want, all)
 			}
 			if c.want > 1 && all[0].Seen != nil {
-				t.Errorf("nobody has seen the second one: %s", all[0].Raw)
+				t.Errorf("the second one was not acknowledged: %s", all[0].Raw)
 			}
 		})
 	}
@@ -390,6 +390,6 @@ func TestClearedWhileDecided(t *testing.T) {
 	}
 	r.goes(New(r.o), time.Minute)
 	if all := r.alerts(); !decided || len(all) > 0 {
-		t.Errorf("decided: %v; put before its person: %v", decided, all)
+		t.Errorf("decided: %v; escalated: %v", decided, all)
 	}
 }

@@ -94,7 +94,7 @@ func TestKilledAtEachStep(t *testing.T) {
 			}
 			return ""
 		}},
-		{"asking, and nothing comes of it", func(r *rig) {
+		{"asking without effect", func(r *rig) {
 			r.record("paused")
 			r.now = r.now.Add(time.Minute)
 			r.try = func(ctx context.Context, t Target) (Attempt, error) {

@@ -206,7 +206,7 @@ func TestProof(t *testing.T) {
 			Workspace: &presence.Workspace{Host: "not-" + proc.Hostname()},
 		}, false},
 		{"its pane is not known", presence.Session{PID: dead.Process.Pid, StartedAt: stamp(-time.Hour), HeartbeatAt: stamp(-time.Minute)}, false},
-		{"nobody knows its keeper", presence.Session{StartedAt: stamp(-time.Hour), HeartbeatAt: stamp(-time.Minute), Launch: launchIn("%99")}, false},
+		{"unknown parent process", presence.Session{StartedAt: stamp(-time.Hour), HeartbeatAt: stamp(-time.Minute), Launch: launchIn("%99")}, false},
 	} {
 		c.is.Instance, c.is.Host = who, "claude"
 		if got := p.Ended(t.Context(), &c.is); got != c.want {
@@ -233,10 +233,10 @@ func TestSessions(t *testing.T) {
 		why, set string
 	}{
 		{name: "cut off", row: lost, did: true},
-		{name: "nobody has noticed yet", row: registry.Row{Status: registry.Running}, did: true},
+		{name: "end not noticed yet", row: registry.Row{Status: registry.Running}, did: true},
 		{name: "stopped", row: registry.Row{Status: registry.Terminated, Mode: "graceful"}, why: "ended in order"},
 		{name: "it runs", row: registry.Row{Status: registry.Running}, running: true, why: "runs"},
-		{name: "somebody is at it", row: registry.Row{Status: registry.Running}, err: &lifecycle.Error{Kind: lifecycle.Busy, Session: "a", Text: "somebody else"}, why: "somebody else"},
+		{name: "another program is at work", row: registry.Row{Status: registry.Running}, err: &lifecycle.Error{Kind: lifecycle.Busy, Session: "a", Text: "another program"}, why: "another program"},
 		{name: "of another agent", row: registry.Row{Status: registry.Running, Instance: "claude:web:000000000000"}, why: "no session"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

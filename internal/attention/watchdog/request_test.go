@@ -133,13 +133,13 @@ func TestRequests(t *testing.T) {
 			}
 			r.late = time.Hour
 		}, Followed, 0},
-		{"by who shares a scope", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, Relanced, 0},
+		{"by an agent with the same scope", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, Relanced, 0},
 		{"by itself", "scope:b", func(r *postRig) { r.record("paused"); r.ask(who, who, r.keys[who]) }, Relanced, 0},
 		{"by a stranger", "scope:b", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[asker]) }, NotAllowed, 0},
 		{"unsigned", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, nil) }, NotSigned, 0},
 		{"signed by another", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, asker, r.keys[who]) }, NotSigned, 0},
 		{"in the name of another", "scope:a", func(r *postRig) { r.record("paused"); r.ask(asker, who, r.keys[asker]) }, NotAsker, 0},
-		{"nobody has stopped", "scope:a", func(r *postRig) { r.ask(asker, asker, r.keys[asker]) }, NoEntry, 0},
+		{"no stalled agent", "scope:a", func(r *postRig) { r.ask(asker, asker, r.keys[asker]) }, NoEntry, 0},
 		{"asked a moment ago", "scope:a", func(r *postRig) {
 			r.record("paused")
 			if _, err := r.book.Relanced(r.t.Context(), who, r.now.Add(time.Minute)); err != nil {
@@ -162,7 +162,7 @@ func TestRequests(t *testing.T) {
 			r.answer = func() (Attempt, error) { return Attempt{Held: "it asks"}, nil }
 			r.ask(asker, asker, r.keys[asker])
 		}, Left, 1},
-		{"its address leads to nobody", "scope:a", func(r *postRig) {
+		{"its address is unknown", "scope:a", func(r *postRig) {
 			r.o.Reach = func(context.Context, address.Instance, time.Time) (string, error) { return "several have it", nil }
 			r.record("paused")
 			r.ask(asker, asker, r.keys[asker])
@@ -203,7 +203,7 @@ func TestRequests(t *testing.T) {
 				t.Errorf("got %q (%v, %v), asked %d times; want %s", result, done, skipped, len(r.asked), c.result)
 			}
 			if told := len(r.alerts()) > 0; told != (c.result == IsSpent) {
-				t.Errorf("its person was told: %v", told)
+				t.Errorf("its person got: %v", told)
 			}
 			if got := r.waits(); got != c.waits {
 				t.Errorf("%d messages wait, want %d", got, c.waits)
@@ -249,13 +249,13 @@ func TestRoundFollowsRequests(t *testing.T) {
 		asked, waits int
 	}{
 		{"one that counts", func(r *postRig) { r.ask(asker, asker, r.keys[asker]) }, 1, 0},
-		{"one that nobody has signed", func(r *postRig) { r.ask(asker, asker, nil) }, 1, 0},
+		{"an unsigned request", func(r *postRig) { r.ask(asker, asker, nil) }, 1, 0},
 		{"none", func(*postRig) {}, 1, 0},
 		{"it asks its user", func(r *postRig) {
 			r.ask(asker, asker, r.keys[asker])
 			r.answer = func() (Attempt, error) { return Attempt{Held: "it asks"}, nil }
 		}, 0, 1},
-		{"nobody is asked here", func(r *postRig) { r.ask(asker, asker, r.keys[asker]); r.o.Relaunch = nil }, 0, 1},
+		{"no relauncher here", func(r *postRig) { r.ask(asker, asker, r.keys[asker]); r.o.Relaunch = nil }, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
