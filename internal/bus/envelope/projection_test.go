@@ -56,7 +56,7 @@ func TestProjection(t *testing.T) {
 		}
 	}
 	if _, _, _, err := Projection.Make([]byte(`{"id":"x"}`), now); err == nil {
-		t.Error("a document that is no envelope has a row")
+		t.Error("a document that is not an envelope has a row")
 	}
 }
 

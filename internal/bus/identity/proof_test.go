@@ -27,8 +27,8 @@ func TestPossession(t *testing.T) {
 		{"own key", who, proof, []signature.Public{stranger.Public(), pub}, true},
 		{"key not active", who, proof, []signature.Public{stranger.Public()}, false},
 		{"no key at all", who, proof, nil, false},
-		{"somebody else's id", other, proof, []signature.Public{pub}, false},
-		{"somebody else's id, said so", other, signature.Object{By: other, Alg: proof.Alg, Value: proof.Value}, []signature.Public{pub}, false},
+		{"another agent's id", other, proof, []signature.Public{pub}, false},
+		{"another agent's id, named in the proof", other, signature.Object{By: other, Alg: proof.Alg, Value: proof.Value}, []signature.Public{pub}, false},
 		{"no signature", who, signature.Object{By: who, Alg: signature.Alg}, []signature.Public{pub}, false},
 	} {
 		if got := Possesses(address.Instance(tt.who), tt.proof, tt.active); got != tt.want {

@@ -61,7 +61,7 @@ func TestSpeak(t *testing.T) {
 				name: "conversation that another agent has inherited", f: facts("CLAUDE_CODE_SESSION_ID", "c1").below(bound), want: api, role: RoleAgent, via: ViaHook,
 				scope: "scope:pay", how: "process 600 (codex)", session: fallback("codex", string(DeriveWorkspace("m1", "/srv/api"))),
 			},
-			{name: "conversation of nobody goes on in the workspace", f: facts("CLAUDE_CODE_SESSION_ID", "c2"), want: c1, role: RoleAgent, via: ViaHook, session: "c2"},
+			{name: "unbound conversation uses the workspace agent", f: facts("CLAUDE_CODE_SESSION_ID", "c2"), want: c1, role: RoleAgent, via: ViaHook, session: "c2"},
 			{name: "SESSION_ID without the host counts for nothing", f: facts("SESSION_ID", "s-1"), want: ana.Instance, role: RolePerson, via: ViaTerminal},
 			{name: "SESSION_ID with the host", f: facts("SESSION_ID", "s-1"), a: Ask{Host: Remote}, want: "remote:s-1", role: RoleAgent, via: ViaHook, session: "s-1"},
 			{
@@ -110,7 +110,7 @@ func TestSpeak(t *testing.T) {
 			host string
 			hint string
 		}{
-			{"codex above, nobody bound to it", facts().below(shell, codexAbove), "codex", "--as codex:"},
+			{"codex above, no agent bound to it", facts().below(shell, codexAbove), "codex", "--as codex:"},
 			{"codex above, without terminal", facts().below(codexAbove).alone(), "codex", "--as codex:"},
 			{"codex above, in a folder where none was", (&Facts{Place: in(Workplace{Path: "/new", Machine: "m1"}), Login: called("ana")}).below(codexAbove), "codex", "tutti connect --host codex"},
 			{"codex with the pid of one that was bound", facts().below(reused), "codex", "--as codex:"},
@@ -132,7 +132,7 @@ func TestSpeak(t *testing.T) {
 			}
 		}
 		if after := lines(t, k, store.Key{Kind: store.Instances}); after != before {
-			t.Errorf("refusals registered somebody: %d lines, want %d", after, before)
+			t.Errorf("refusals registered an agent: %d lines, want %d", after, before)
 		}
 	})
 }
@@ -162,7 +162,7 @@ func TestSpeakRefusesNames(t *testing.T) {
 			}
 		}
 		if got, err := k.Speak(t.Context(), &Facts{}, Ask{}, noon); err == nil {
-			t.Errorf("nobody's login: got %+v", got)
+			t.Errorf("an empty login: got %+v", got)
 		}
 	})
 }
@@ -347,7 +347,7 @@ func TestWorkspaceOf(t *testing.T) {
 				t.Errorf("%s: got %+v, %v; want %s", what, w, err, want)
 			}
 		}
-		check("nobody was here", derived, srvAPI)
+		check("no agent was here", derived, srvAPI)
 		for n, id := range []string{"ws:old", "ws:new"} {
 			i := address.NewInstance("claude", "api")
 			raw := registry.Build(registry.Agent{Instance: i, Workspace: &registry.Workspace{ID: id, Path: "/srv/api", Host: "claude", Label: "api"}},

@@ -46,7 +46,7 @@ func TestBatchOrder(t *testing.T) {
 		mails[box] = append(mails[box], r.ID)
 		m, err := b.Mail.Get(t.Context(), r.To, r.ID)
 		if err != nil || m.Envelope.Text() != letters[i].Text || len(m.Envelope.Signatures) != 1 {
-			t.Errorf("letter %d lies there as %+v, %v", i, m, err)
+			t.Errorf("message %d is stored as %+v, %v", i, m, err)
 		}
 	}
 	for n, who := range []address.Instance{bob.Instance, eve.Instance} {

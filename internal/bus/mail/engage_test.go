@@ -21,7 +21,7 @@ func TestEngagedUnknown(t *testing.T) {
 		t.Errorf("got %v, %v, want an error", on, err)
 	}
 	if err := b.Engage(t.Context(), Reader{Instance: ana}); err == nil {
-		t.Error("it was let go on, which nobody can tell")
+		t.Error("it is reported as engaged, which is unknown")
 	}
 	met.Seen = b.clock.Add(time.Second)
 	b.clock = b.clock.Add(time.Minute)
@@ -64,7 +64,7 @@ func TestEngagedNewcomer(t *testing.T) {
 		t.Fatal(err)
 	}
 	if on, err := b.Engaged(t.Context(), unregistered); !on || err != nil {
-		t.Errorf("one that nobody has registered: %v, %v", on, err)
+		t.Errorf("an unregistered agent: %v, %v", on, err)
 	}
 	halted = true
 	if on, err := b.Engaged(t.Context(), fresh); on || err != nil {

@@ -145,7 +145,7 @@ func TestOffboardedChannel(t *testing.T) {
 	_, err := b.Send(t.Context(), Draft{From: ana, To: "codex:eve", Text: "hello"})
 	var refused *RefusedError
 	if !errors.As(err, &refused) || refused.Why != "phantom" {
-		t.Errorf("send to its channel: %v, want one that nobody knows", err)
+		t.Errorf("send to its channel: %v, want an unknown recipient", err)
 	}
 }
 

@@ -42,8 +42,8 @@ func TestOfferRules(t *testing.T) {
 		r     Reader
 		want  bool
 	}{
-		{"nobody knows it", nil, 0, one, true},
-		{"stored and pushed is no claim", []Mark{mark(Stored, 0, none), mark(Pushed, 0, one)}, 0, two, true},
+		{"unknown message", nil, 0, one, true},
+		{"stored and pushed does not claim", []Mark{mark(Stored, 0, none), mark(Pushed, 0, one)}, 0, two, true},
 		{"another session has it", []Mark{mark(Offered, 0, one)}, 9 * time.Minute, two, false},
 		{"another session had it", []Mark{mark(Offered, 0, one)}, 10 * time.Minute, two, true},
 		{"another had it and was shown it", []Mark{mark(Offered, 0, one), mark(Shown, 0, one)}, 10 * time.Minute, two, true},

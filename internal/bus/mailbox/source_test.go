@@ -91,7 +91,7 @@ func TestSources(t *testing.T) {
 		live[first] = true
 		w.wantOwners(t, "when the owner is back", second, own2, "claude__old")
 		live[second], live["claude:new:bbbbbbbbbbbb"] = false, true
-		w.wantOwners(t, "a channel that nobody ever claimed", "claude:new:bbbbbbbbbbbb", "claude__new__bbbbbbbbbbbb", "channel claude__new")
+		w.wantOwners(t, "an unclaimed channel", "claude:new:bbbbbbbbbbbb", "claude__new__bbbbbbbbbbbb", "channel claude__new")
 	})
 }
 

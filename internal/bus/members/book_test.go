@@ -120,7 +120,7 @@ func TestMirroredChannel(t *testing.T) {
 		show("sess:1", "claude:api:eeeeeeeeeee1")
 		show("sess:2", "claude:api:eeeeeeeeeee2")
 		if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.Why != Ambiguous || len(f.Candidates) != 2 {
-			t.Errorf("with nobody here: %+v %v, want it ambiguous", f, err)
+			t.Errorf("with no agent here: %+v %v, want it ambiguous", f, err)
 		}
 		open(t, b, "sess:3", apiA, time.Second, "")
 		if f, err := b.Resolve(t.Context(), "claude:api", noon); err != nil || f.Kind != DeliverHint || f.LiveCandidate != apiA {

@@ -25,7 +25,7 @@ func TestResolve(t *testing.T) {
 		candidate        address.Instance
 		candidates       []address.Instance
 	}{
-		{name: "full id that nobody has", target: string(apiA), kind: Deliver},
+		{name: "unknown full id", target: string(apiA), kind: Deliver},
 		{name: "full id, digits in upper case", target: "claude:api:AAAAAAAAAAAA", kind: Deliver},
 		{name: "subagent", target: "claude:api~scout", kind: Deliver},
 		{name: "subagent whose name has colons", target: "claude:api~a:b:c", kind: Deliver},

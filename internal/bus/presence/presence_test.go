@@ -93,7 +93,7 @@ func member(t *testing.T, docs store.Docs, id, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := presence.Parse(d.Data); err != nil {
-		t.Errorf("what lies there would be deleted: %v\n%s", err, d.Data)
+		t.Errorf("the stored file would be deleted: %v\n%s", err, d.Data)
 	}
 	v, _ := canonjson.Get(d.Data, name)
 	return string(v)
@@ -308,10 +308,10 @@ func TestPatch(t *testing.T) {
 		}
 		open(t, p, start("s", "codex:api:0a1b2c3d4e5f"), now)
 		if err := p.Close(ctx, s); !errors.Is(err, presence.ErrTaken) {
-			t.Errorf("Close of what is somebody else's now: %v", err)
+			t.Errorf("Close of a session with a new owner: %v", err)
 		}
 		if _, err := p.Beat(ctx, s, now); !errors.Is(err, presence.ErrTaken) {
-			t.Errorf("Beat of what is somebody else's now: %v", err)
+			t.Errorf("Beat of a session with a new owner: %v", err)
 		}
 	})
 }
@@ -336,12 +336,12 @@ func TestQuestions(t *testing.T) {
 			ask  func() ([]*presence.Session, error)
 			want []string
 		}{
-			"Fresh":          {func() ([]*presence.Session, error) { return p.Fresh(ctx, now) }, []string{"edge", "other", "new", "future"}},
-			"Of":             {func() ([]*presence.Session, error) { return p.Of(ctx, "claude:Api:0A1B2C3D4E5F", now) }, []string{"new", "edge"}},
-			"Of nobody":      {func() ([]*presence.Session, error) { return p.Of(ctx, "claude:api", now) }, []string{}},
-			"InChannel":      {func() ([]*presence.Session, error) { return p.InChannel(ctx, "Claude:api", now) }, []string{"new", "other", "edge"}},
-			"InWorkspace":    {func() ([]*presence.Session, error) { return p.InWorkspace(ctx, "ws:A", now) }, []string{"new", "edge"}},
-			"Of, much later": {func() ([]*presence.Session, error) { return p.Of(ctx, "codex:api:111111111111", now.Add(3*time.Hour)) }, []string{}},
+			"Fresh":                         {func() ([]*presence.Session, error) { return p.Fresh(ctx, now) }, []string{"edge", "other", "new", "future"}},
+			"Of":                            {func() ([]*presence.Session, error) { return p.Of(ctx, "claude:Api:0A1B2C3D4E5F", now) }, []string{"new", "edge"}},
+			"Of an agent without a session": {func() ([]*presence.Session, error) { return p.Of(ctx, "claude:api", now) }, []string{}},
+			"InChannel":                     {func() ([]*presence.Session, error) { return p.InChannel(ctx, "Claude:api", now) }, []string{"new", "other", "edge"}},
+			"InWorkspace":                   {func() ([]*presence.Session, error) { return p.InWorkspace(ctx, "ws:A", now) }, []string{"new", "edge"}},
+			"Of, much later":                {func() ([]*presence.Session, error) { return p.Of(ctx, "codex:api:111111111111", now.Add(3*time.Hour)) }, []string{}},
 		} {
 			if got, err := c.ask(); err != nil || !slices.Equal(ids(got), c.want) {
 				t.Errorf("%s: %q, %v; want %q", what, ids(got), err, c.want)

@@ -40,10 +40,10 @@ func TestKeys(t *testing.T) {
 			}
 		}
 		if k, err := r.Keys(ctx, inst); err != nil || len(k.PEM) != 0 || k.ID != "" {
-			t.Errorf("keys of nobody: %+v, %v", k, err)
+			t.Errorf("keys of an unregistered agent: %+v, %v", k, err)
 		}
-		wantErr("add to nobody", r.AddKey(ctx, inst, p1.PEM(), nil, now), registry.ErrNotRegistered)
-		wantErr("revoke of nobody", r.RevokeKey(ctx, inst, p1.PEM(), now), registry.ErrNotRegistered)
+		wantErr("add to an unregistered agent", r.AddKey(ctx, inst, p1.PEM(), nil, now), registry.ErrNotRegistered)
+		wantErr("revoke of an unregistered agent", r.RevokeKey(ctx, inst, p1.PEM(), now), registry.ErrNotRegistered)
 		register(t, r, agent(string(inst), p1.PEM()))
 		wantKeys(t, r, "registered", []signature.Public{p1}, nil)
 		wantErr("add what is there", r.AddKey(ctx, inst, strings.ReplaceAll(p1.PEM(), "\n", "\r\n"), nil, now), registry.ErrKeyActive)

@@ -294,7 +294,7 @@ func TestRegisterAfterConflict(t *testing.T) {
 	} {
 		r := registry.New(&late{memstore.New(memstore.Options{}), line})
 		if err := r.Register(t.Context(), agent("claude:api:0a1b2c3d4e5f")); !errors.Is(err, want) {
-			t.Errorf("somebody adds %s meanwhile: %v, want %v", line, err, want)
+			t.Errorf("another writer adds %s meanwhile: %v, want %v", line, err, want)
 		}
 	}
 }
@@ -315,7 +315,7 @@ func TestEffective(t *testing.T) {
 			t.Errorf("Grants: %+v, %v", given, err)
 		}
 		if _, _, err := r.Effective(t.Context(), "claude:none:0a1b2c3d4e5f"); !errors.Is(err, registry.ErrNotRegistered) {
-			t.Errorf("Effective of nobody: %v", err)
+			t.Errorf("Effective of an unregistered agent: %v", err)
 		}
 	})
 }
