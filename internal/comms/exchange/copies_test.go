@@ -53,7 +53,7 @@ func TestSignersNotAFile(t *testing.T) {
 		select {
 		case s := <-done:
 			if !s.Present() || s.Fault() == nil {
-				t.Errorf("%s: present %v, fault %v; want it to allow nobody", what, s.Present(), s.Fault())
+				t.Errorf("%s: present %v, fault %v; want it to allow no signer", what, s.Present(), s.Fault())
 			}
 		case <-time.After(20 * time.Second):
 			t.Errorf("%s: waited for", what)

@@ -98,7 +98,7 @@ func TestSendFails(t *testing.T) {
 		"sequence 1":        {draft(note{conv: "talk", kind: "progress", seq: 1}), BadDraft, protocol.CodeFirstSequence, ""},
 		"release":           {draft(note{conv: "talk", kind: "release", seq: 4}), BadDraft, "missing_field:RELEASE_STATUS", ""},
 		"too large":         {draft(note{conv: "talk", kind: "request", seq: 1, body: strings.Repeat("x", 1<<20)}), BadDraft, protocol.CodeTooLarge, ""},
-		"key nobody has":    {func() Draft { l := l; l.Key = "nobody@example.org"; return l }(), General, CodeSigning, "secret"},
+		"unknown key":       {func() Draft { l := l; l.Key = "nobody@example.org"; return l }(), General, CodeSigning, "secret"},
 		"another recipient": {draft(note{conv: "talk", kind: "request", seq: 1, more: "#+TO: beta.web\n"}), BadDraft, protocol.CodeWrongRecipient, ""},
 	} {
 		e := r.fails(c.l, c.fault, c.code)

@@ -284,7 +284,7 @@ func TestStrangeFiles(t *testing.T) {
 			t.Errorf("warnings %v; want %v, one of a kind", s.codes(), want)
 		}
 		if s.Trouble() {
-			t.Error("strange files are no trouble with the mailbox")
+			t.Error("strange files are not reported as a problem of the mailbox")
 		}
 	})
 }

@@ -197,7 +197,7 @@ func TestFoldProperties(t *testing.T) {
 			t.Fatalf("%v: %+v", events, s)
 		}
 		if s.Terminal && !slices.ContainsFunc(events, func(e Event) bool { return e.Type == Release && e.From == s.Originator }) {
-			t.Fatalf("%v: ended by nobody who may: %+v", events, s)
+			t.Fatalf("%v: ended without a side that may end it: %+v", events, s)
 		}
 		highest := 0
 		for _, e := range events {

@@ -87,7 +87,7 @@ func TestReceive(t *testing.T) {
 		{name: "the map knows another sender", changes: []string{"CONVERSATION_ID: lab-prep-work"}, rules: func(r *Rules) { r.Signers = web }, want: "reject signer_not_allowed"},
 		{name: "no map that can be read", rules: func(r *Rules) { r.Signers = BrokenSigners(errors.New("line 1")) }, want: "reject signer_not_allowed"},
 		{name: "... not even unverified", rules: func(r *Rules) { r.Signers, r.NoVerify = BrokenSigners(errors.New("line 1")), true }, want: "reject signer_not_allowed unverified"},
-		{name: "nobody verifies", rules: func(r *Rules) { r.Verify = nil }, want: "reject verifier_unavailable"},
+		{name: "no verifier", rules: func(r *Rules) { r.Verify = nil }, want: "reject verifier_unavailable"},
 		{name: "a verdict without a key", rules: func(r *Rules) { r.Verify = func() Signature { return Signature{Valid: true} } }, want: "reject verifier_unavailable"},
 		{name: "a verdict that contradicts itself", rules: func(r *Rules) {
 			r.Verify = func() Signature { return Signature{Valid: true, Fingerprint: goodKey, Code: CodeSignatureExpired} }
@@ -95,12 +95,12 @@ func TestReceive(t *testing.T) {
 		{name: "a verdict without a word", rules: func(r *Rules) { r.Verify = func() Signature { return Signature{} } }, want: "reject signature_invalid"},
 
 		{name: "from", changes: []string{"FROM: beta.Data.Lab"}, want: "process ok signer_unbound"},
-		{name: "from nobody", changes: []string{"FROM: data-lab"}, want: "reject sender_mismatch signer_unbound"},
+		{name: "from without a machine", changes: []string{"FROM: data-lab"}, want: "reject sender_mismatch signer_unbound"},
 		{name: "from, empty", changes: []string{"FROM: "}, want: "process ok signer_unbound"},
 		{name: "to", changes: []string{"TO: here.notes"}, want: "process ok signer_unbound"},
 		{name: "to another name of this machine", changes: []string{"TO: localhost.notes"}, want: "process ok signer_unbound"},
 		{name: "to another machine", changes: []string{"TO: beta.notes"}, want: "process ok recipient_machine_differs signer_unbound"},
-		{name: "to nobody", changes: []string{"TO: notes"}, want: "reject wrong_recipient signer_unbound"},
+		{name: "to without a machine", changes: []string{"TO: notes"}, want: "reject wrong_recipient signer_unbound"},
 		{name: "to a project that looks like this one", changes: []string{"TO: here.Notes"}, want: "reject wrong_recipient signer_unbound"},
 		{name: "to a project, and this is none", changes: []string{"TO: here.notes"}, rules: func(r *Rules) { r.Me = Address{} }, want: "reject wrong_recipient signer_unbound"},
 
@@ -123,8 +123,8 @@ func TestReceive(t *testing.T) {
 		{name: "no tool", changes: []string{"REQUIRES_TOOLS: git jq"}, want: "query tool_missing signer_unbound"},
 		{name: "no tool, asked before", changes: []string{"REQUIRES_TOOLS: jq"}, rules: func(r *Rules) { r.Asked = func(string, string) bool { return true } }, want: "query tool_missing already_asked signer_unbound"},
 		{name: "no tool for a query", changes: []string{"REQUIRES_TOOLS: jq", "MESSAGE_TYPE: query"}, want: "process ok signer_unbound tool_missing"},
-		{name: "a path, whatever is said of it", changes: []string{"REQUIRES_TOOLS: /bin/sh"}, rules: func(r *Rules) { r.Tool = func(string) bool { return true } }, want: "query tool_missing signer_unbound"},
-		{name: "nobody knows tools", changes: []string{"REQUIRES_TOOLS: git"}, rules: func(r *Rules) { r.Tool = nil }, want: "query tool_missing signer_unbound"},
+		{name: "a path, even if the tool exists", changes: []string{"REQUIRES_TOOLS: /bin/sh"}, rules: func(r *Rules) { r.Tool = func(string) bool { return true } }, want: "query tool_missing signer_unbound"},
+		{name: "no tool lookup", changes: []string{"REQUIRES_TOOLS: git"}, rules: func(r *Rules) { r.Tool = nil }, want: "query tool_missing signer_unbound"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -271,7 +271,7 @@ func TestCopyWithLaterName(t *testing.T) {
 		{"the first was acted on", func(r *Rules) {
 			r.Ledger = func(string, int) []Entry { return []Entry{{aName, hashOf(text), Process}} }
 		}, "dedup duplicate"},
-		{"the first lies there", func(r *Rules) { r.Siblings = sibling(Sibling{Name: aName, SHA256: hashOf(text)}) }, "dedup duplicate"},
+		{"the first copy is there", func(r *Rules) { r.Siblings = sibling(Sibling{Name: aName, SHA256: hashOf(text)}) }, "dedup duplicate"},
 		{"the first is forged", func(r *Rules) { r.Siblings = sibling(Sibling{Name: aName, SHA256: hashOf(text), Verify: bad}) }, "reject timestamp_mismatch"},
 		{"the first is later still", func(r *Rules) {
 			r.Siblings = sibling(Sibling{Name: "20260427T124000Z" + aName[16:], SHA256: hashOf(text)})
@@ -328,7 +328,7 @@ func TestOneCopyIsActedOn(t *testing.T) {
 			case d.Word != Dedup:
 				t.Fatalf("%s: %s %s", name, d.Word, d.Code)
 			case acted == "" && name == slices.Min(lying):
-				t.Fatalf("%s is a copy of %s, which nobody acted on", name, d.DuplicateOf)
+				t.Fatalf("%s is a copy of %s, which was never acted on", name, d.DuplicateOf)
 			case acted == name:
 				t.Fatalf("%s was acted on, and then is a copy of %s", name, d.DuplicateOf)
 			}

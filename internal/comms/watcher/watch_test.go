@@ -275,7 +275,7 @@ func TestStartFails(t *testing.T) {
 	o = r.Options
 	o.NoNotify, o.Log, o.Line, o.Once = true, os.DevNull, nil, true
 	if err := Run(t.Context(), o); !errors.Is(err, ErrNobody) {
-		t.Errorf("with nobody to tell: %v; want %v", err, ErrNobody)
+		t.Errorf("without a receiver: %v; want %v", err, ErrNobody)
 	}
 }
 
@@ -381,7 +381,7 @@ func TestLostEvents(t *testing.T) {
 	}
 	w.notices.finish()
 	if len(r.said)+len(r.lines) != 0 {
-		t.Error("a message was told of twice")
+		t.Error("a message was reported twice")
 	}
 }
 
