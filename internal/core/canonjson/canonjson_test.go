@@ -105,7 +105,7 @@ func TestRefused(t *testing.T) {
 		{"surrogate in UTF-8", "\"\xed\xa0\x80\"", 1, faultUTF8},
 		{"cut rune", "\"é\xc3\"", 3, faultUTF8},
 		{"beyond U+10FFFF", "\"\xf4\x90\x80\x80\"", 1, faultUTF8},
-		{"bytes that are no UTF-8, outside", "\xff", 0, faultValue},
+		{"invalid UTF-8, outside", "\xff", 0, faultValue},
 		{"leading zero", "[01]", 2, faultArray},
 		{"plus", "+1", 0, faultValue},
 		{"point without digits", "1.", 2, faultNumber},

@@ -193,7 +193,7 @@ func checkParse(t interface{ Fatalf(string, ...any) }, text []byte) {
 	}
 	if err != nil {
 		if e := (*Error)(nil); !errors.As(err, &e) || e.Code == "" || e.Detail == "" {
-			t.Fatalf("%q: %#v is no good error", text, err)
+			t.Fatalf("%q: %#v is not a good error", text, err)
 		}
 		return
 	}

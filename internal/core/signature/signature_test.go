@@ -21,7 +21,7 @@ func TestKeysMatchStandardLibrary(t *testing.T) {
 		k := Generate()
 		block, rest := pem.Decode(k.PEM())
 		if block == nil || len(rest) != 0 {
-			t.Fatalf("%s is no PEM", k.PEM())
+			t.Fatalf("%s is not PEM", k.PEM())
 		}
 		std, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 		if err != nil || !bytes.Equal(std.(ed25519.PrivateKey), k.key) {
@@ -132,7 +132,7 @@ func TestVerify(t *testing.T) {
 		want bool
 	}{
 		{"as made", good, true},
-		{"by somebody else", Object{"x", Alg, good.Value}, true}, // not covered: a check of the callers
+		{"by another signer", Object{"x", Alg, good.Value}, true}, // not covered: a check of the callers
 		{"url alphabet", Object{"", Alg, url}, true},
 		{"no padding", Object{"", Alg, strings.TrimRight(good.Value, "=")}, true},
 		{"one pad", Object{"", Alg, strings.TrimSuffix(good.Value, "=")}, true},
