@@ -80,7 +80,7 @@ func TestTwoWithoutDesktop(t *testing.T) {
 		b.out.shows(t, " mail: mail waits for "+string(who)+", and it has not been read: 1 message\n")
 	}
 	if n := strings.Count(b.out.String(), "mail waits for "); n != 5 {
-		t.Errorf("%d were told of; want 5:\n%s", n, b.out)
+		t.Errorf("%d were reported; want 5:\n%s", n, b.out)
 	}
 	if asked.Load() == 0 {
 		t.Error("the server was never about to tell")

@@ -82,7 +82,7 @@ func TestTwoWatchdogs(t *testing.T) {
 		t.Errorf("the second one said:\n%s", text)
 	}
 	if text := dry.out.String(); strings.Contains(text, "are asked to go on by") {
-		t.Errorf("the one that only looks was told who asks:\n%s", text)
+		t.Errorf("the observer learned which watchdog asks:\n%s", text)
 	}
 	one.stop()
 	two.out.shows(t, tried)
@@ -169,7 +169,7 @@ func TestPrincipalNotified(t *testing.T) {
 			break
 		}
 		if time.Now().After(end) {
-			t.Fatalf("nobody writes to %s:\n%s", boss, p.out)
+			t.Fatalf("no message for %s:\n%s", boss, p.out)
 		}
 	}
 	p.stop()

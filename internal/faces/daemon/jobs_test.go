@@ -42,7 +42,7 @@ func TestJobs(t *testing.T) {
 		t.Errorf("got %+v, %v; want an error", j, err)
 	}
 	publish(done, job.Permission, "may I")
-	publish(done, job.Progress, "nobody has to know")
+	publish(done, job.Progress, "not for the terminal")
 	publish(done, job.Done, "all \x1b[2Jcounted")
 	out.shows(t, " jobs: "+done+" asks for a permission: may I\n")
 	out.shows(t, " jobs: "+done+" says that it is done, and is to be accepted: all [2Jcounted\n")

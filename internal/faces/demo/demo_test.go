@@ -185,7 +185,7 @@ func TestInvalidServers(t *testing.T) {
 				t.Errorf("the words of the server are missing: %v", err)
 			}
 			if strings.TrimSpace(out.String()) != "" {
-				t.Errorf("something was told that was not seen: %s", out.String())
+				t.Errorf("reported without being seen: %s", out.String())
 			}
 			if got := left(); len(got) > 0 {
 				t.Errorf("left behind: %q", got)

@@ -17,7 +17,7 @@ import (
 func TestEscapeRoff(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
-		{".TH is no request", `\&.TH is no request`},
+		{".TH is not a request", `\&.TH is not a request`},
 		{"'quoted' \"text\"", `\(aqquoted\(aq \(dqtext\(dq`},
 		{`a\nb --flag`, `a\(rsnb \-\-flag`},
 		{"~/x `y` ^z", `\(ti/x \(gay\(ga \(haz`},

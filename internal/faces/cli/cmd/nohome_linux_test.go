@@ -16,7 +16,7 @@ import (
 func TestHostWithoutHome(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("only root can become somebody without an account")
+		t.Skip("only root can become a user without an account")
 	}
 	dir, err := os.MkdirTemp("", "nohome") // the folder of the test is closed to others
 	if err != nil {

@@ -107,7 +107,7 @@ func checkExamples(t *testing.T, v *kit.Verb) {
 			}
 			words = quotedFields(command[i:])
 		} else if under == kit.Tutti && words[0] != "tutti" {
-			t.Errorf("%s: the example %q begins with a program that nobody knows", v.Name, line)
+			t.Errorf("%s: the example %q begins with an unknown program", v.Name, line)
 			continue
 		}
 		found = true
@@ -142,7 +142,7 @@ func TestTableParts(t *testing.T) {
 			for _, row := range docs.ExitRows(docs.ExitOf(v, under)) {
 				n, err := strconv.Atoi(row[0])
 				if err != nil || n <= last || row[1] == "" {
-					t.Errorf("%s: exit status %q: %q is no number behind %d with a meaning", v.Name, docs.ExitOf(v, under), row, last)
+					t.Errorf("%s: exit status %q: %q is not a number above %d with a meaning", v.Name, docs.ExitOf(v, under), row, last)
 				}
 				last = n
 			}

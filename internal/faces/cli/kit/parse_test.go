@@ -200,6 +200,6 @@ func TestExitCodeOfUsage(t *testing.T) {
 		t.Errorf("got %d, want %d", got, ExitCrossUsage)
 	}
 	if got := ExitCode(Refuse("", "no"), Cross); got != ExitUsage {
-		t.Errorf("a refusal is no wrong usage: got %d, want %d", got, ExitUsage)
+		t.Errorf("exit code of a refusal: got %d, want %d", got, ExitUsage)
 	}
 }

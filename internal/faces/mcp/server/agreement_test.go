@@ -169,7 +169,7 @@ func TestAgreement(t *testing.T) {
 		t.Errorf("signed %v", signed)
 	}
 	if strings.Contains(fmt.Sprint(signed), "PRIVATE KEY") {
-		t.Error("the private key is told again")
+		t.Error("the private key is shown again")
 	}
 	b.refused("no artifactHash has the full quorum", "h2a_stabilize", object{"negotiationId": nego})
 

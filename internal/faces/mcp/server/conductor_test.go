@@ -34,7 +34,7 @@ func TestConductor(t *testing.T) {
 	a, b, c := start("claude"), start("codex"), start("gemini")
 	me, you, third := a.me(), b.me(), c.me()
 	if got := a.ok("h2a_conductor", nil); got["conductor"] != nil || len(got.list("candidates")) != 3 || got["live"] != true {
-		t.Errorf("nobody claims: %v", got)
+		t.Errorf("no claim is left: %v", got)
 	}
 	if got := a.ok("h2a_conductor_claim", object{"instance": me}); got.str("conductor") != me || got["signed"] != true {
 		t.Errorf("a claims: %v", got)

@@ -47,7 +47,7 @@ func TestLeases(t *testing.T) {
 				return
 			}
 		}
-		t.Errorf("nobody says %q", what)
+		t.Errorf("no message contains %q", what)
 	}
 	if got := a.ok("tutti_lease_release", object{"all": true}); got["count"] != 1.0 {
 		t.Errorf("released: %v", got)
@@ -113,7 +113,7 @@ func TestLeasesAfterHalt(t *testing.T) {
 	for len(want) > 0 {
 		all := a.ok("tutti_receive", object{"wait": 20}).list("messages")
 		if len(all) == 0 {
-			t.Fatalf("nobody says %v", want)
+			t.Fatalf("no message contains %v", want)
 		}
 		for _, m := range all {
 			for w := range want {

@@ -24,7 +24,7 @@ func TestPropose(t *testing.T) {
 	bob := b.ok("tutti_status", object{}).str("instance")
 	b.ok("h2a_counteroffer", object{"negotiationId": again, "instance": bob, "artifact": object{"text": "Ana owns ui/"}})
 	if got := fmt.Sprint(a.ok("tutti_receive", object{})); !strings.Contains(got, "An offer in "+again+" (contract) waits for your signature.") {
-		t.Errorf("who has to sign was told %s", got)
+		t.Errorf("the signer got %s", got)
 	}
 	if is := a.ok("tutti_negotiation", object{"negotiationId": id}); is.str("state") != "stabilized" {
 		t.Errorf("the state is %v", is)

@@ -22,7 +22,7 @@ func TestSkillTools(t *testing.T) {
 	}
 	for name := range named {
 		if !slices.ContainsFunc(tools, func(t tool) bool { return t.name == name }) {
-			t.Errorf("the skill names %s, which is no tool", name)
+			t.Errorf("the skill names %s, which is not a tool", name)
 		}
 	}
 	for _, tool := range tools { // of the lean set, which most agents see

@@ -60,7 +60,7 @@ func TestWakesAfterInterruptedTurn(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.Sleep(100 * time.Millisecond)
-	b.ok("tutti_send", object{"to": me, "text": "for who is idle"})
+	b.ok("tutti_send", object{"to": me, "text": "for an idle agent"})
 	rests := func(what string) {
 		t.Helper()
 		select {
@@ -73,7 +73,7 @@ func TestWakesAfterInterruptedTurn(t *testing.T) {
 	says("busy", id.Start, time.Now())
 	rests("it works")
 	says("idle", id.Start+1, time.Now())
-	rests("somebody else wrote it")
+	rests("another process wrote it")
 	says("idle", id.Start, time.Now())
 	r.ends("it was broken off", hook, true)
 	if n := strings.Count(r.trail(), `"result":"rewake"`); n > 1 {

@@ -151,7 +151,7 @@ var lineTable = []struct{ what, line, answer string }{
 	{"a number as name", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}`, result("1", unnamedCall)},
 	{"no name", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`, result("1", unnamedCall)},
 	{"no params", `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, result("1", unnamedCall)},
-	{"params that are no object", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"echo"}`, result("1", unnamedCall)},
+	{"params are not an object", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":"echo"}`, result("1", unnamedCall)},
 	{"an unknown tool", callLine(1, "nope", `{}`), resultOf(1, `{"error":"unknown tool: nope"}`)},
 	{"a tool with marks", callLine(1, "a\"b", `{}`), result("1", `{"content":[{"type":"text","text":"{\"error\":\"unknown tool: a\\\"b\"}"}],"isError":true,"structuredContent":{"error":"unknown tool: a\"b"}}`)},
 	{"the version of later ones in _meta", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`, result("1", emptyCall)},
@@ -224,7 +224,7 @@ func TestActivityPerLine(t *testing.T) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.seen != 4 {
-		t.Errorf("the hook was told of %d lines, want 4", p.seen)
+		t.Errorf("the hook saw %d lines, want 4", p.seen)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestCrossed(t *testing.T) {
 		{"a push to another agent, as mail", mail, push(t, func(raw []byte) []byte { return with(raw, []string{"target", "instance"}, `"`+string(worker)+`"`) }), 400, `"not-mail"`},
 		{"a push with two kinds, as mail", mail, push(t, func(raw []byte) []byte { return with(raw, []string{"body"}, `{"kind":"x","kind":"mirror.instances"}`) }), 400, `"malformed"`},
 		{"a push to another agent", mirrors, push(t, func(raw []byte) []byte { return with(raw, []string{"target", "instance"}, `"`+string(worker)+`"`) }), 400, `"not-mirror"`},
-		{"a push to nobody", mirrors, push(t, func(raw []byte) []byte { return with(raw, []string{"target"}, "") }), 400, `"not-mirror"`},
+		{"a push without a target", mirrors, push(t, func(raw []byte) []byte { return with(raw, []string{"target"}, "") }), 400, `"not-mirror"`},
 		{"a push that is a proposal", mirrors, push(t, func(raw []byte) []byte { return with(raw, []string{"type"}, `"propose"`) }), 400, `"not-mirror"`},
 		{"a push with two kinds", mirrors, push(t, func(raw []byte) []byte {
 			return with(raw, []string{"body"}, `{"kind":"mirror.instances","kind":"x","registrations":[]}`)

@@ -259,7 +259,7 @@ func TestRelayDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := r.begin(t.Context()); err == nil {
-		t.Error("nothing was said of the one that is no file")
+		t.Error("no report about the path that is not a file")
 	}
 	if len(a.said) != 1 || !strings.Contains(a.said[0], second.ID) {
 		t.Errorf("said %q", a.said)

@@ -41,7 +41,7 @@ func defined(t *testing.T, c *core.Container) {
 			rest = more
 		}
 		if strings.Contains(e.Value, "${") {
-			t.Errorf("%s is %q, which nobody expands", e.Name, e.Value)
+			t.Errorf("%s is %q, which is never expanded", e.Name, e.Value)
 		}
 		known[e.Name] = true
 	}

@@ -54,7 +54,7 @@ func TestLatest(t *testing.T) {
 	}
 	secret := strings.Replace(s.URL, "http://", "http://ana:hush@", 1)
 	if _, err := Latest(t.Context(), secret+"/none"); err == nil || strings.Contains(err.Error(), "hush") {
-		t.Errorf("a password is told: %v", err)
+		t.Errorf("a password is shown: %v", err)
 	}
 	if got, err := Latest(t.Context(), "file://"+file); got != "1.2.5" {
 		t.Errorf("a file as an address: %q, %v", got, err)
@@ -74,7 +74,7 @@ func TestLatest(t *testing.T) {
 			t.Error("a pipe has a version")
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("it waits for somebody to write into a pipe")
+		t.Error("it waits for a writer of a pipe")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
