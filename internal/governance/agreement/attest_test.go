@@ -127,7 +127,7 @@ func TestAttest(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := h.bus.DeclareInterest(t.Context(), "n:1", h.act(ana), i, h.now); !errors.Is(err, declaration.ErrForeign) {
-		t.Errorf("the interest of somebody else: %v", err)
+		t.Errorf("the interest of another agent: %v", err)
 	}
 	if _, err := h.bus.DeclareInterest(t.Context(), "n:1", h.act(bob), i, h.now); err != nil {
 		t.Fatal(err)

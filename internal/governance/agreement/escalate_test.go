@@ -65,11 +65,11 @@ func TestAnswer(t *testing.T) {
 		return err
 	}
 	for name, err := range map[string]error{
-		"an agent":      answer(ana, "keep", true, h.now),
-		"not attended":  answer(boss, "keep", false, h.now),
-		"somebody else": answer(other, "keep", true, h.now),
-		"no option":     answer(boss, "burn", true, h.now),
-		"too late":      answer(boss, "keep", true, h.now.Add(time.Hour)),
+		"an agent":       answer(ana, "keep", true, h.now),
+		"not attended":   answer(boss, "keep", false, h.now),
+		"another person": answer(other, "keep", true, h.now),
+		"no option":      answer(boss, "burn", true, h.now),
+		"too late":       answer(boss, "keep", true, h.now.Add(time.Hour)),
 	} {
 		if err == nil {
 			t.Errorf("%s: the answer was taken", name)
@@ -111,7 +111,7 @@ func TestLapse(t *testing.T) {
 	h.escalate(ana, "evt-1", "decide", choice)
 	h.escalate(ana, "evt-2", "alert", `"it is late"`)
 	if m := h.matter("evt-1"); m.Target != "" || !m.For("human:anybody:000000000009") {
-		t.Errorf("nobody was to be found: %+v", m)
+		t.Errorf("want no target: %+v", m)
 	}
 	ends := &escalation.Ends{}
 	if done, problems, err := h.bus.Settle(h.Context(), h.act(ana), ends, h.now); err != nil || len(done)+len(problems) != 0 {
@@ -185,7 +185,7 @@ func TestRoutedByPlan(t *testing.T) {
 	h.open(ana, bob)
 	h.escalate(ana, "evt-before", "decide", `{"question":"q","trigger":"quality"}`)
 	if m := h.matter("evt-before"); m.Target != string(boss) {
-		t.Errorf("by a plan that nobody has signed: %s", m.Target)
+		t.Errorf("by an unsigned plan: %s", m.Target)
 	}
 	if _, err := n.Sign(h.Context(), "n:plan", h.act(boss), "", h.now); err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestEscalationGoesToPerson(t *testing.T) {
 	h.escalate(ana, "evt-1", "decide", choice)
 	m := h.matter("evt-1")
 	if to, err := h.bus.Recipients(h.Context(), m); m.Target != "" || len(to) != 0 || err != nil {
-		t.Errorf("it is for %q, and %v are told, %v", m.Target, to, err)
+		t.Errorf("it is for %q, and %v are notified, %v", m.Target, to, err)
 	}
 	boss := h.person("boss", "PRINCIPAL", "scope:x")
 	if err := h.bus.Matters().May(h.Context(), m, boss, true); err != nil {
@@ -221,6 +221,6 @@ func TestEscalationGoesToPerson(t *testing.T) {
 	h.escalate(ana, "evt-2", "decide", choice)
 	m = h.matter("evt-2")
 	if to, err := h.bus.Recipients(h.Context(), m); m.Target != string(boss) || len(to) != 1 || to[0] != boss || err != nil {
-		t.Errorf("it is for %q, and %v are told, %v", m.Target, to, err)
+		t.Errorf("it is for %q, and %v are notified, %v", m.Target, to, err)
 	}
 }

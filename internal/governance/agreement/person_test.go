@@ -86,7 +86,7 @@ func TestKeyOfAPerson(t *testing.T) {
 	}
 	b := New(h.bus.store, h.bus.registry) // of somebody who knows no person
 	if m, err := b.Matters().Find(t.Context(), "evt-1"); err != nil || m.Answer != nil {
-		t.Errorf("for who knows nobody: %+v, %v", m.Answer, err)
+		t.Errorf("for a reader without known persons: %+v, %v", m.Answer, err)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestSpelling(t *testing.T) {
 				t.Errorf("%s, %s: for %q by %s, want the judge alone", name, body, m.Target, m.Source)
 			}
 			if err := h.answer(boss, id, "x"); err == nil {
-				t.Errorf("%s, %s: somebody else has answered", name, body)
+				t.Errorf("%s, %s: another person has answered", name, body)
 			}
 			if err := h.answer(judge, id, "x"); err != nil {
 				t.Errorf("%s, %s: %v", name, body, err)
@@ -115,7 +115,7 @@ func TestSpelling(t *testing.T) {
 		h.open(ana, bob)
 		h.escalate(ana, "evt-1", "decide", `{"question":"q"}`)
 		if err := h.answer(boss, "evt-1", "x"); err == nil {
-			t.Errorf("%q: somebody without the role has answered", target)
+			t.Errorf("%q: a person without the role has answered", target)
 		}
 		if err := h.answer(judge, "evt-1", "x"); err != nil {
 			t.Errorf("%q: %v", target, err)

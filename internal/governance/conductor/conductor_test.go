@@ -370,7 +370,7 @@ func TestWhere(t *testing.T) {
 		w := conductor.Where{Path: "/w", Derived: "ws:derived", Durable: func(context.Context) string { asked++; return repository }}
 		r, err := g.d.Resolve(g.t.Context(), w, now)
 		if err != nil || r.Workspace != "ws:derived" || asked != 0 {
-			g.t.Errorf("nobody was there: %v, %v, asked %d times", r, err, asked)
+			g.t.Errorf("no agent was live: %v, %v, asked %d times", r, err, asked)
 		}
 		g.enter("sess:a", alpha, now, nil) // under another id than the derived one
 		if r := g.claim(conductor.Request{Where: w, Instance: alpha}, now); r.Workspace != ws || r.Conductor != alpha {

@@ -124,7 +124,7 @@ func TestMayAttest(t *testing.T) {
 		}
 	}
 	if declaration.MaySign("CLAUSE", envelope.Roles...) || declaration.MaySign("POLICY") {
-		t.Error("somebody may sign what is no kind, or without a role")
+		t.Error("signing is allowed for an unknown kind, or without a role")
 	}
 }
 
@@ -165,7 +165,7 @@ func TestInterest(t *testing.T) {
 		t.Errorf("read back: %+v, %v", back, err)
 	}
 	if _, err := declaration.InterestBy("claude:b", []byte(want)); !errors.Is(err, declaration.ErrForeign) {
-		t.Errorf("a declaration about somebody else: %v", err)
+		t.Errorf("a declaration about another agent: %v", err)
 	}
 	for _, bad := range []string{
 		`7`, `{}`, strings.Replace(want, "declaration-interet", "x", 1), strings.Replace(want, `["shares"]`, `"shares"`, 1),
@@ -256,7 +256,7 @@ func TestRely(t *testing.T) {
 		want     declaration.Confidence
 	}{
 		{"all attested, no conflict", both, none, nil, declaration.Confidence{Level: "etablie", Dossier: "new"}},
-		{"nobody attested", nil, none, nil, declaration.Confidence{Level: "non-etablie", Dossier: "new", Missing: []string{"c:1", "c:2"}, Reasons: []string{"attention-not-attested"}}},
+		{"no attestation", nil, none, nil, declaration.Confidence{Level: "non-etablie", Dossier: "new", Missing: []string{"c:1", "c:2"}, Reasons: []string{"attention-not-attested"}}},
 		{
 			"one attested an older dossier",
 			[]declaration.Attested{{"c:1", "old"}, {"c:2", "old"}, {"c:2", "new"}},
@@ -265,7 +265,7 @@ func TestRely(t *testing.T) {
 		},
 		{"a conflict lies open", both, open, nil, declaration.Confidence{Level: "reservee", Dossier: "new", Disclosed: []string{"c:1"}, Reasons: []string{"disclosed-collective-conflict"}}},
 		{
-			"somebody was flagged and says nothing", both, quiet,
+			"a flagged agent without a statement", both, quiet,
 			[]string{"c:2"},
 			declaration.Confidence{Level: "non-etablie", Dossier: "new", Undisclosed: []string{"c:2"}, Reasons: []string{"undisclosed-collective-conflict"}},
 		},

@@ -126,7 +126,7 @@ func TestMayAnswer(t *testing.T) {
 	}
 	open := &Escalation{Channel: "alert", Target: "PRINCIPAL"}
 	if got, err := open.Settle("", "", noon); got != "seen" || err != nil || !open.For(ana) || open.For(agent) {
-		t.Errorf("an alert for nobody by name: %q, %v", got, err)
+		t.Errorf("an alert without a named target: %q, %v", got, err)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	if one, err := m.Find(t.Context(), string(agent)); err != nil || one.State(noon) != Open {
-		t.Errorf("sealed by somebody else: %+v, %v, want it open", one, err)
+		t.Errorf("sealed by another agent: %+v, %v, want it open", one, err)
 	}
 	if err := m.See(t.Context(), agent, Answer{By: ana, Text: "seen", At: noon.Add(time.Minute)}, key); err != nil {
 		t.Fatal(err)

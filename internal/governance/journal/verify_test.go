@@ -294,7 +294,7 @@ func TestVerifyLong(t *testing.T) {
 	seen := 0
 	r, err := New(s).Verify(t.Context(), nego, Checks{Keys: knownKeys, Also: func(e *Entry, _ Seals) {
 		if e.Sequence != seen {
-			t.Errorf("entry %d is told as number %d", e.Sequence, seen)
+			t.Errorf("entry %d is reported as number %d", e.Sequence, seen)
 		}
 		seen++
 	}})

@@ -31,7 +31,7 @@ func TestUnsignedMandate(t *testing.T) {
 	a := r.act(eve)
 	a.Mandate = "m:planted"
 	if _, err := r.n.Offer(t.Context(), nego, a, Offering{Artifact: charter("e")}, r.tick()); err == nil || !strings.Contains(err.Error(), "not among") {
-		t.Errorf("a mandate that nobody has given: %v", err)
+		t.Errorf("an ungranted mandate: %v", err)
 	}
 	// A record that says so proves nothing either.
 	id := "nego:m-planted"
@@ -40,7 +40,7 @@ func TestUnsignedMandate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.n.Offer(t.Context(), nego, a, Offering{Artifact: charter("e")}, r.tick()); err == nil || !strings.Contains(err.Error(), "not among") {
-		t.Errorf("a mandate that nobody has signed: %v", err)
+		t.Errorf("an unsigned mandate: %v", err)
 	}
 	r.foreignAt(eve, "propose", `{"artifact":`+string(charter("e"))+`}`, r.tick(), "")
 	p := fmt.Sprintf(`{"id":"e","type":"propose","actor":{"instance":%q,"role":"CONDUCTOR","scope":"scope:pilot","mandate":"m:planted"},"body":{"artifact":%s},"createdAt":%q}`, eve, charter("e"), envelope.Stamp(r.tick()))
@@ -83,11 +83,11 @@ func TestImitatedEvents(t *testing.T) {
 		return err
 	}
 	for name, err := range map[string]error{
-		"terms":           event(eve, nil, `,"terms":{"id":"nego:pilot-1","parties":["`+string(eve)+`"]}`),
-		"forced":          event(eve, nil, `,"forced":["all is well"]`),
-		"key of another":  event(bob, r.keys[eve], ""),
-		"of nobody":       event("claude:nobody:000000000000", signature.Generate(), ""),
-		"false signature": event(bob, nil, `,"signatures":[{"by":"`+string(bob)+`","alg":"ed25519","value":"`+r.keys[eve].Object("x", []byte("x")).Value+`"}]`),
+		"terms":               event(eve, nil, `,"terms":{"id":"nego:pilot-1","parties":["`+string(eve)+`"]}`),
+		"forced":              event(eve, nil, `,"forced":["all is well"]`),
+		"key of another":      event(bob, r.keys[eve], ""),
+		"of an unknown agent": event("claude:ghost:000000000000", signature.Generate(), ""),
+		"false signature":     event(bob, nil, `,"signatures":[{"by":"`+string(bob)+`","alg":"ed25519","value":"`+r.keys[eve].Object("x", []byte("x")).Value+`"}]`),
 	} {
 		if _, ok := errors.AsType[*RefusedError](err); !ok {
 			t.Errorf("%s: %v", name, err)

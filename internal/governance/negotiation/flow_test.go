@@ -197,7 +197,7 @@ func TestRefused(t *testing.T) {
 			_, err := r.n.Reject(ctx, nego, Act{By: alice}, "", r.tick())
 			return err
 		}, "sealed its earlier entries"},
-		{"sign what nobody offered", func(r *rig) error {
+		{"sign an artifact that was not offered", func(r *rig) error {
 			_, err := r.n.Sign(ctx, nego, r.act(alice), hashOf(t, charter("z")), r.tick())
 			return err
 		}, "no offer/counter event matches"},

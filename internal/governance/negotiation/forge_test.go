@@ -65,7 +65,7 @@ var forgeries = []forgery{
 		body := signBody(bob, r.keys[bob], hashOf(t, charter("z")))
 		r.foreign(bob, "event", strings.Replace(body, hashOf(t, charter("z")), hashOf(t, charter("a")), 1))
 	}, "1:invalid"},
-	{"signature of what nobody offered", func(t *testing.T, r *rig) { r.foreignSign(bob, hashOf(t, charter("z"))) }, "1:not-offered"},
+	{"signature of an artifact that was not offered", func(t *testing.T, r *rig) { r.foreignSign(bob, hashOf(t, charter("z"))) }, "1:not-offered"},
 	{"signature under a revoked key", func(t *testing.T, r *rig) {
 		revoke(t, r, bob)
 		r.foreignSign(bob, hashOf(t, charter("a")))
@@ -105,7 +105,7 @@ var forgeries = []forgery{
 	{"rejection of a stranger", func(_ *testing.T, r *rig) { r.foreign(eve, "reject", `{}`) }, "1:non-party"},
 	{"rejection in the name of one who seals", func(_ *testing.T, r *rig) { r.foreign(alice, "reject", `{}`) }, "1:unsealed"},
 	{"rejection sealed with a wrong key", func(t *testing.T, r *rig) { sealedBy(t, r, bob, r.keys[eve], "reject", `{}`) }, "1:forged"},
-	{"withdrawal by who made no offer", func(t *testing.T, r *rig) { sealedBy(t, r, bob, r.keys[bob], "withdraw", `{}`) }, "1:not-theirs"},
+	{"withdrawal without an offer", func(t *testing.T, r *rig) { sealedBy(t, r, bob, r.keys[bob], "withdraw", `{}`) }, "1:not-theirs"},
 	{"expiry without a deadline", func(t *testing.T, r *rig) {
 		sealedBy(t, r, bob, r.keys[bob], "event", `{"kind":"expired"}`)
 	}, "1:not-theirs"},
@@ -363,7 +363,7 @@ func TestClocks(t *testing.T) {
 	r.want(Stabilized)
 	v := r.verify()
 	if !v.OK() || len(v.Report.Notes) == 0 {
-		t.Errorf("%s, notes %+v: the clocks are told of", codes(v), v.Report.Notes)
+		t.Errorf("%s, notes %+v: the clocks are reported", codes(v), v.Report.Notes)
 	}
 }
 

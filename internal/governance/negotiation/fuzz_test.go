@@ -129,7 +129,7 @@ func FuzzRecord(f *testing.F) {
 			return
 		}
 		if r.Complete(nil) {
-			t.Fatalf("%s is agreed on by nobody", raw)
+			t.Fatalf("%s is an agreement without a party", raw)
 		}
 		CheckRecord(raw, noon)
 		r.terms()

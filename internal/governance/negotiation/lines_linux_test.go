@@ -46,7 +46,7 @@ func TestOddLines(t *testing.T) {
 		{"NUL within", replace(1, `"id"`, "\x00\"id\""), 1, journal.RuleLine, "JSON"},
 		{"NUL spelt", replace(1, `"scope:pilot"`, `"scope:pilot\u0000"`), 1, journal.RuleContent, ""},
 		{"lone surrogate", replace(1, `"scope:pilot"`, `"scope:pilot\ud800"`), 1, journal.RuleContent, ""},
-		{"bytes that are no text", replace(1, `"scope:pilot"`, "\"scope:pilot\xff\""), 1, journal.RuleLine, ""},
+		{"invalid UTF-8", replace(1, `"scope:pilot"`, "\"scope:pilot\xff\""), 1, journal.RuleLine, ""},
 		{"10 MiB", insert(2, `{"a":"`+strings.Repeat("x", 10<<20)+`"}`), 2, journal.RuleLine, "longer than"},
 		{"10 MiB of nothing", insert(2, strings.Repeat("\t", 10<<20)+"{}"), 2, journal.RuleLine, "longer than"},
 		{"garbage behind an object", func(l [][]byte) []byte {

@@ -267,7 +267,7 @@ func TestOverprivilege(t *testing.T) {
 		{"no list, and the parent has nothing", parent(), sub, nhi.Info, 1},
 		{"an empty list", parent("read"), listed, nhi.Info, 0},
 		{"an empty list, and the parent has nothing", parent(), listed, nhi.Info, 0},
-		{"nobody knows what the parent has", nil, sub, nhi.Medium, 1},
+		{"unknown rights of the parent", nil, sub, nhi.Medium, 1},
 	} {
 		s := nhi.Snapshot{Instances: c.parent, Subagents: []nhi.Subagent{c.sub}}
 		if f := s.Report(90, now).Findings[2]; f.Severity != c.severity || len(f.Subjects) != c.count {
@@ -355,7 +355,7 @@ func TestAttest(t *testing.T) {
 	}
 	stranger := nhi.Statement{Instance: "claude:none:000000000000", Key: b.key}
 	if _, _, err = nhi.Attest(ctx, b.Registry, stranger, report); !errors.Is(err, nhi.ErrNoActor) {
-		t.Errorf("as somebody unknown: %v", err)
+		t.Errorf("as an unknown agent: %v", err)
 	}
 	stranger.Role, stranger.Scope = "KING", "s"
 	if _, _, err = nhi.Attest(ctx, b.Registry, stranger, report); !errors.Is(err, nhi.ErrRole) {

@@ -230,7 +230,7 @@ func TestRatifies(t *testing.T) {
 		"another manifest":   draft(other, org.KindRatified, owner),
 		"no principal of it": draft(o, org.KindRatified, lead),
 		"another role":       draft(o, org.KindRatified, asAgent),
-		"somebody else":      draft(o, org.KindRatified, envelope.Actor{Instance: "human:eve", Role: "PRINCIPAL", Scope: "org:demo"}),
+		"another person":     draft(o, org.KindRatified, envelope.Actor{Instance: "human:eve", Role: "PRINCIPAL", Scope: "org:demo"}),
 		"a body of another":  {Body: []byte(`{"kind":"org-ratified","manifest":[]}`), Actor: owner},
 		"a hostile manifest": {Body: []byte(`{"kind":"org-ratified","manifest":{"scope":"\u0007"}}`), Actor: owner},
 	} {
@@ -280,6 +280,6 @@ func TestGrantsWithdrawn(t *testing.T) {
 	}
 	is("AGENTS", "scope:default")
 	if _, err := r.GrantMissing(t.Context(), "claude:nobody:000000000000", "AGENTS", []string{"a"}, "", now); !errors.Is(err, registry.ErrNotRegistered) {
-		t.Errorf("a grant for nobody: %v", err)
+		t.Errorf("a grant for an unknown agent: %v", err)
 	}
 }

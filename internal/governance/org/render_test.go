@@ -78,7 +78,7 @@ func checkDrawn(t *testing.T, o *org.Org) {
 			break
 		}
 		if err != nil {
-			t.Fatalf("the picture is no XML: %v", err)
+			t.Fatalf("the picture is not XML: %v", err)
 		}
 		if e, ok := token.(xml.StartElement); ok {
 			if !strings.Contains(" svg title defs marker path rect text g ", " "+e.Name.Local+" ") {

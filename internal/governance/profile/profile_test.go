@@ -110,7 +110,7 @@ func TestChoice(t *testing.T) {
 	}
 	want("B_ECOSYSTEM", "x:y", "D_SAFE")
 	if doc, _ = s.Get(ctx, key); !strings.Contains(string(doc.Data), `"mine":1`) {
-		t.Errorf("what somebody else wrote is gone: %s", doc.Data)
+		t.Errorf("the foreign entry is gone: %s", doc.Data)
 	}
 	if _, err := profile.Use(ctx, s, "none", "x:y", now); err != nil {
 		t.Fatal(err)

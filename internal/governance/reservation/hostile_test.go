@@ -84,7 +84,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("ended: %v, told: %q, %v", ended, told, err)
 		}
 		if all := left(t, d); len(all) != 0 {
-			t.Errorf("what lies there: %q", all)
+			t.Errorf("stored: %q", all)
 		}
 		for _, wide := range []string{"/", "/home", "/home/ana"} {
 			if _, err := d.Take(t.Context(), reservation.Want{Spots: folder(wide), Holder: alpha}, now); err == nil {

@@ -250,7 +250,7 @@ func TestRelease(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: file("/it's"), Holder: alpha}, now)
 		if err := d.Release(t.Context(), "/it's", beta, now); !errors.As(err, new(*reservation.HeldError)) {
-			t.Errorf("by somebody else: %v", err)
+			t.Errorf("by another agent: %v", err)
 		}
 		if _, err := d.Take(t.Context(), reservation.Want{Spots: file("/it's"), Holder: beta}, now); err == nil {
 			t.Error("taken twice")
@@ -304,7 +304,7 @@ func TestHostile(t *testing.T) {
 		}
 		take(t, d, reservation.Want{Spots: file("/a"), Holder: beta}, now)
 		if _, err := d.Take(t.Context(), reservation.Want{Spots: file("/c"), Holder: "codex:\n"}, now); err == nil {
-			t.Error("somebody whom nobody can be holds something")
+			t.Error("an impossible agent holds a reservation")
 		}
 	})
 	// Who finds that a lease has ended tells of it in its own name: what a stranger has written there stays within its line.

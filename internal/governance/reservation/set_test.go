@@ -147,7 +147,7 @@ func TestKilledDuringTake(t *testing.T) {
 			}
 		}
 		if err := left(t, d); len(err) != 0 {
-			t.Errorf("what lies there: %v", err)
+			t.Errorf("stored: %v", err)
 		}
 	})
 	each(t, func(t *testing.T, d *reservation.Reservations) { // what nobody wants again goes by itself
@@ -163,7 +163,7 @@ func TestKilledDuringTake(t *testing.T) {
 			}
 		}
 		if all := left(t, d); len(all) != 0 {
-			t.Errorf("what lies there: %v", all)
+			t.Errorf("stored: %v", all)
 		}
 	})
 }
@@ -219,7 +219,7 @@ func TestOverlappingSets(t *testing.T) {
 				t.Errorf("round %d: %d have theirs", round, won)
 			}
 			if all := left(t, d); len(all) > 0 {
-				t.Errorf("round %d: what lies there: %v", round, all)
+				t.Errorf("round %d: stored: %v", round, all)
 			}
 		}
 	})
@@ -256,7 +256,7 @@ func TestEndedUntilNotified(t *testing.T) {
 		}
 		for _, path := range []string{"/released", "/again"} {
 			if err := d.Release(t.Context(), path, beta, now); !errors.Is(err, stopped) {
-				t.Errorf("released while nobody can be told: %v", err)
+				t.Errorf("released while notices fail: %v", err)
 			}
 			if err := d.Release(t.Context(), path, beta, now); !errors.Is(err, reservation.ErrNone) {
 				t.Errorf("released twice: %v", err)
@@ -264,7 +264,7 @@ func TestEndedUntilNotified(t *testing.T) {
 		}
 		later := now.Add(presence.Expiry + time.Minute)
 		if ended, err := d.Sweep(t.Context(), later); !errors.Is(err, stopped) || len(ended) != 0 {
-			t.Errorf("nobody can be told: %v, %v", ended, err)
+			t.Errorf("notices fail: %v, %v", ended, err)
 		}
 		if got := holders(t, d, "/session", later) + holders(t, d, "/released", later); got != "" {
 			t.Errorf("held by %q", got)
@@ -288,7 +288,7 @@ func TestEndedUntilNotified(t *testing.T) {
 			t.Errorf("told: %s", got)
 		}
 		if all := left(t, d); len(all) != 1 {
-			t.Errorf("what lies there: %v", all)
+			t.Errorf("stored: %v", all)
 		}
 	})
 }

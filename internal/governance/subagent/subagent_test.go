@@ -112,7 +112,7 @@ func TestRevoke(t *testing.T) {
 			t.Errorf("again: %v", err)
 		}
 		if _, err := a.Revoke(t.Context(), who+"~none", "", now); !errors.Is(err, registry.ErrNotBound) {
-			t.Errorf("one that nobody bound: %v", err)
+			t.Errorf("an unbound subagent: %v", err)
 		}
 		for _, s := range []subagent.Spawn{{Parent: who, Name: "one"}, {Parent: one, Name: "new"}} {
 			if _, err := a.Spawn(t.Context(), s, now); err == nil {

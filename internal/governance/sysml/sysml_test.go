@@ -78,7 +78,7 @@ func TestURL(t *testing.T) {
 	} {
 		r, ok := sysml.Extract([]byte(`{"body":{"subject":{"sysmlRef":` + c.ref + `}}}`))
 		if !ok {
-			t.Fatalf("%s is no reference", c.ref)
+			t.Fatalf("%s is not a reference", c.ref)
 		}
 		got, err := r.URL(c.base)
 		if err != nil {
