@@ -57,7 +57,7 @@ func TestEpochCountsHalts(t *testing.T) {
 	epoch(t, "looked while off", 1)
 
 	touch(t)
-	epoch(t, "raised by hand, nobody looked", 1)
+	epoch(t, "raised by hand, not yet counted", 1)
 	Check("send")
 	epoch(t, "raised by hand, met", 2)
 	Check("send")

@@ -119,7 +119,7 @@ func TestLifts(t *testing.T) {
 		t.Fatalf("lifts: %+v, %d unseen", all, unseen)
 	}
 	if !strings.Contains(EndText(), "without a terminal") {
-		t.Errorf("what agents are told: %s", EndText())
+		t.Errorf("text for agents: %s", EndText())
 	}
 	if err := Seen(end); err != nil {
 		t.Fatal(err)
@@ -147,7 +147,7 @@ func TestLifts(t *testing.T) {
 		t.Errorf("second look: %t, %t", un, first)
 	}
 	if !strings.Contains(EndText(), "without a recorded lift") {
-		t.Errorf("what agents are told: %s", EndText())
+		t.Errorf("text for agents: %s", EndText())
 	}
 }
 
