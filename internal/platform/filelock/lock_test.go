@@ -196,7 +196,7 @@ func TestLockPathNotAFile(t *testing.T) {
 		}
 		o.Kernel = ".flock2"
 		if _, err := f.acquire(o); err == nil || errors.As(err, new(*filelock.HeldError)) {
-			t.Errorf("%s as the kernel lock: %v, want an error that is no HeldError", name, err)
+			t.Errorf("%s as the kernel lock: %v, want an error that is not a HeldError", name, err)
 		}
 	}
 }

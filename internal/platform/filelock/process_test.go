@@ -103,7 +103,7 @@ func bump(path string) error {
 	}
 	n, err := strconv.Atoi(string(b))
 	if err != nil {
-		return fmt.Errorf("somebody else is inside: counter reads %q", b)
+		return fmt.Errorf("another process is inside: counter reads %q", b)
 	}
 	return os.WriteFile(path, []byte(strconv.Itoa(n+1)), 0o600)
 }

@@ -269,7 +269,7 @@ func TestSlowSubscriberDoesNotBlock(t *testing.T) {
 		write(t, fmt.Sprintf("%s/%04d", dir, i))
 	}
 	if got := collect(t, quick); len(got) != files {
-		t.Errorf("quick subscriber heard of %d files, want %d", len(got), files)
+		t.Errorf("quick subscriber got %d files, want %d", len(got), files)
 	}
 	n, over := 0, false
 	for !over {

@@ -344,7 +344,7 @@ func TestEnd(t *testing.T) {
 	asking := script(t, "echo '[GNUPG:] PINENTRY_LAUNCHED 1' >&3; exec sleep 1000")
 	asking.Limit = time.Second
 	if _, err := asking.Sign(t.Context(), "alice", message); !errors.Is(err, gpg.ErrLocked) {
-		t.Errorf("a question that nobody answers: got %v, want %v", err, gpg.ErrLocked)
+		t.Errorf("a question without an answer: got %v, want %v", err, gpg.ErrLocked)
 	}
 }
 

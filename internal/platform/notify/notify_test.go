@@ -71,7 +71,7 @@ func TestFindSessionBus(t *testing.T) {
 	}
 	d := Desktop{Env: env("XDG_RUNTIME_DIR=" + run)}
 	if told, err := d.Say(t.Context(), "title", "text"); told || err != nil || d.There() {
-		t.Errorf("a file is no bus: %v, %v", told, err)
+		t.Errorf("a file is not a bus: %v, %v", told, err)
 	}
 	os.Remove(path)
 	l, err := net.Listen("unix", path)

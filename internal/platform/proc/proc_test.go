@@ -94,7 +94,7 @@ func TestLifeAndDeath(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	if id.Alive() {
-		t.Errorf("a killed child that nobody has waited for counts as alive")
+		t.Errorf("a killed child that was not waited for counts as alive")
 	}
 	if _, ok := StartTime(id.PID); ok {
 		t.Errorf("StartTime knows a child that has ended")
@@ -146,7 +146,7 @@ func TestFamily(t *testing.T) {
 		t.Errorf("Comm(child) = %q, %v, want the beginning of %q", comm, err, filepath.Base(os.Args[0]))
 	}
 	if _, err := Exe(1 << 30); err == nil {
-		t.Error("Exe of nobody gave no error")
+		t.Error("Exe of a missing process gave no error")
 	}
 }
 

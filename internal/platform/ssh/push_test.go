@@ -129,7 +129,7 @@ func TestPushRefusals(t *testing.T) {
 	}
 	b.m.Stop()
 	if _, err := b.push(ctx, "m.org", ssh.PushOptions{}); !errors.As(err, &fault) || !ssh.Retryable(err) || !strings.Contains(fault.Last, "refused") {
-		t.Errorf("nobody listens: got %+v", err)
+		t.Errorf("no listener: got %+v", err)
 	}
 	if _, err := os.Lstat(filepath.Join(b.dir, "m.org")); err == nil {
 		t.Error("something came through")

@@ -137,7 +137,7 @@ func TestClassify(t *testing.T) {
 		t.Errorf("got %q and %q", e.Error(), e.Cause())
 	}
 	if Retryable(nil) || Retryable(errors.New("x")) || Retryable(context.Canceled) {
-		t.Error("what is no failure of the network is tried again")
+		t.Error("a failure that is not of the network is retried")
 	}
 }
 

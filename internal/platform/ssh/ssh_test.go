@@ -155,7 +155,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("the new host key is known now: %v", err)
 	}
 	m.Stop()
-	expect("nobody listens", m.Host(), ssh.Unreachable, true, "refused")
+	expect("no listener", m.Host(), ssh.Unreachable, true, "refused")
 	m.Start()
 	m.Lock()
 	expect("key taken off the list", m.Host(), ssh.Refused, false, "Permission denied")

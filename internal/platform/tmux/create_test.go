@@ -297,7 +297,7 @@ func TestDuplicate(t *testing.T) {
 	}
 	all.Wait()
 	if wins != 1 || dups != 9 {
-		t.Errorf("%d made, %d were told that it is there", wins, dups)
+		t.Errorf("%d made, %d got a duplicate error", wins, dups)
 	}
 }
 

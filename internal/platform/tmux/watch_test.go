@@ -204,7 +204,7 @@ func exit(t *testing.T, watcher *Watcher, kind error) {
 		}
 		t.Logf("its end: heard after %s", time.Since(begin).Round(100*time.Microsecond))
 		if kind == nil && e.Err != nil || !errors.Is(e.Err, kind) {
-			t.Errorf("the end of the server is told as %v, want %v", e.Err, kind)
+			t.Errorf("the end of the server is reported as %v, want %v", e.Err, kind)
 		}
 		if e, open := next(t, watcher); open {
 			t.Errorf("after the last event: %+v", e)
@@ -253,7 +253,7 @@ func TestIdleWatch(t *testing.T) {
 	before := watcher.wakes.Load()
 	select {
 	case e := <-watcher.C:
-		t.Errorf("nothing has happened, and %+v is told", e)
+		t.Errorf("nothing has happened, but got %+v", e)
 	case <-time.After(time.Second):
 	}
 	if n := watcher.wakes.Load() - before; n > 0 {
