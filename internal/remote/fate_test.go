@@ -267,7 +267,7 @@ func TestReplayedDoesNotUseQuota(t *testing.T) {
 		{"replayed with one more signature", canonjson.Set(taken, "signatures", append(append([]byte(`[{"by":"x","alg":"ed25519","value":"x"},`), listed(taken)...), ']')), 409, "replayed"},
 		{"for another endpoint", other, 400, "wrong-endpoint"},
 		{"stale", letter(t, "env-stale", at.Add(-time.Hour)), 422, "expired"},
-		{"to somebody who is not here", ghost, 403, "unknown-recipient"},
+		{"to an unknown recipient", ghost, 403, "unknown-recipient"},
 	} {
 		for range 10 {
 			x.wants(c.what, c.body, c.status, c.word)

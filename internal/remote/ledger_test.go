@@ -161,12 +161,12 @@ func TestLedgerSwept(t *testing.T) {
 	}
 	x.sweep(l, noon.Add(pageLength+keepTaken+time.Second), 1)
 	x.wants("the first is forgotten", &Ledger{Log: x.s}, "[false true]", a, b)
-	x.wants("by who has read it, too late to matter", l, "[true true]", a, b)
+	x.wants("read before, too late to matter", l, "[true true]", a, b)
 	next := of(noon.Add(time.Hour), "a", "c")
 	x.wants("an hour later", l, "[false false]", next...)
 	x.keep(l, next[1])
 	x.wants("an hour later", l, "[false true]", next...)
-	x.wants("for who comes then", &Ledger{Log: x.s}, "[false true false]", append(next, a)...)
+	x.wants("for a later reader", &Ledger{Log: x.s}, "[false true false]", append(next, a)...)
 	if keepTaken+2*pageLength > time.Hour {
 		t.Error("a page is written again before it was forgotten")
 	}
@@ -250,7 +250,7 @@ func TestLedgerDamaged(t *testing.T) {
 	x.wants("torn", l, "[true false false]", all...)
 	x.keep(l, all[2])
 	x.wants("noted behind it", l, "[true false true]", all...)
-	x.wants("by who comes then", &Ledger{Log: x.s}, "[true false true]", all...)
+	x.wants("by a later reader", &Ledger{Log: x.s}, "[true false true]", all...)
 	if err := os.Rename(path, path+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -298,6 +298,6 @@ func TestLedgerFull(t *testing.T) {
 	}
 	_, err := y.s.Get(t.Context(), store.Key{Kind: store.Inbox, Owner: bob.Mailbox(), Name: "env-5"})
 	if !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("what was refused lies there: %v", err)
+		t.Errorf("a refused entry was stored: %v", err)
 	}
 }

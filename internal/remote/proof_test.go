@@ -16,7 +16,7 @@ func TestActive(t *testing.T) {
 	good := letter(t, "env-1", time.Now())
 	x.wants("a strange key", canonjson.Set(good, "body", []byte(`{"text":"changed"}`)), 401, "bad-signature")
 	if got := x.r.active.of(alice); got != nil {
-		t.Errorf("remembered of who has proven nothing: %v", got)
+		t.Errorf("remembered for an unproven signer: %v", got)
 	}
 	x.wants("good", good, 202, "ok")
 	x.wants("a strange key, where one is remembered", canonjson.Set(letter(t, "env-2", time.Now()), "body", []byte(`{"text":"changed"}`)), 401, "bad-signature")

@@ -30,7 +30,7 @@ func TestManySigners(t *testing.T) {
 		}
 	}
 	if most := 5 * maxSigners; taken > most {
-		t.Errorf("in a moment %d things were taken, want at most %d: a new name is no new share", taken, most)
+		t.Errorf("%d requests were accepted at once, want at most %d: a new name does not get a new quota", taken, most)
 	}
 	if _, ok := r.Take("codex:honest:aaaaaaaaaaaa", 100, now.Add(time.Second)); !ok {
 		t.Error("an honest signer was refused a second later")

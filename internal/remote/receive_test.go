@@ -52,7 +52,7 @@ func TestAnswers(t *testing.T) {
 		{"target is a list", letter(t, "env-2", now, set("target", `["x"]`)), 400, "no-target"},
 		{"target empty", letter(t, "env-3", now, set("target", `{"instance":""}`)), 400, "no-target"},
 		{"target with a way out", letter(t, "env-4", now, set("target", `{"instance":"../../etc:x:y"}`)), 403, "unknown-recipient"},
-		{"target nobody knows", letter(t, "env-5", now, set("target", `{"instance":"codex:ghost:cccccccccccc"}`)), 403, "unknown-recipient"},
+		{"unknown target", letter(t, "env-5", now, set("target", `{"instance":"codex:ghost:cccccccccccc"}`)), 403, "unknown-recipient"},
 		{"unsigned", canonjson.Delete(letter(t, "env-6", now), "signatures"), 400, "no-signature"},
 		{"signatures an object", canonjson.Set(letter(t, "env-7", now), "signatures", []byte(`{"by":"x"}`)), 400, "malformed"},
 		{"signatures of null", canonjson.Set(letter(t, "env-8", now), "signatures", []byte(`[null]`)), 400, "no-signature"},
@@ -270,7 +270,7 @@ func TestWrongEndpoint(t *testing.T) {
 	}
 	x.wants("for another", seal("env-1", "https://other.example/h2a/envelopes"), 400, "wrong-endpoint")
 	x.wants("for us", seal("env-2", "HTTPS://Bus.Example:443/h2a/envelopes"), 202, "ok")
-	x.wants("for nobody in particular", letter(t, "env-3", time.Now()), 202, "ok")
+	x.wants("to any recipient", letter(t, "env-3", time.Now()), 202, "ok")
 }
 
 // TestShare: a signer who has used up its share is told when to come again; others go on, and what was refused can be sent again.

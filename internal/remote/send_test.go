@@ -37,6 +37,6 @@ func TestAway(t *testing.T) {
 		}
 	}
 	if err := away("tcp", "far.example:80", nil); err == nil {
-		t.Error("what is no address was let through")
+		t.Error("an invalid address was accepted")
 	}
 }

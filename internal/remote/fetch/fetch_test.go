@@ -73,7 +73,7 @@ func TestGet(t *testing.T) {
 		t.Errorf("without a token: %v", err)
 	}
 	if _, err := (&Client{}).Get(t.Context(), server.URL+"/e"); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("a server that nobody vouches for: %v", err)
+		t.Errorf("a server without a trusted certificate: %v", err)
 	}
 	local := httptest.NewServer(mux)
 	defer local.Close()

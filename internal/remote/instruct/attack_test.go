@@ -65,7 +65,7 @@ func TestSmuggled(t *testing.T) {
 		"before":              " " + good,
 		"other target":        strings.Replace(good, "to="+string(worker), "to="+string(boss), 1),
 		"other case":          strings.Replace(good, "to=codex", "to=CODEX", 1),
-		"signature of nobody": strings.Replace(good, "sig=", "sig=A", 1),
+		"invalid signature":   strings.Replace(good, "sig=", "sig=A", 1),
 		"empty signature":     good[:strings.Index(good, "sig=")+4] + "] go on",
 	} {
 		a, err := http.Post(url, "", strings.NewReader(quoted(text)))
@@ -92,7 +92,7 @@ func TestSmuggled(t *testing.T) {
 		}
 	}
 	if _, reason, err := r.g.Pass(t.Context(), strings.Replace(say("a\ufffdb"), "\ufffd", "\x9b", 1), worker); reason != remote.Malformed || err != nil {
-		t.Errorf("bytes that are no UTF-8, by hand: got %q %v", reason, err)
+		t.Errorf("invalid UTF-8, by hand: got %q %v", reason, err)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the command was run")
@@ -180,7 +180,7 @@ func TestMirroredSender(t *testing.T) {
 	}
 	for _, to := range all {
 		if got := pass("Claude:Far:fffffffffff4", to); got != Unauthorized {
-			t.Errorf("with a key that somebody added, to %s: got %q, want %s", to, got, Unauthorized)
+			t.Errorf("with a key that another user added, to %s: got %q, want %s", to, got, Unauthorized)
 		}
 		if got, err := r.g.Authorize(ctx, far, to); got != Unauthorized || err != nil {
 			t.Errorf("to %s: got %q %v, want %s", to, got, err, Unauthorized)

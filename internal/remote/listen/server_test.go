@@ -235,7 +235,7 @@ func TestUnreadAnswers(t *testing.T) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("nobody else was let in: %v", err)
+			t.Fatalf("no other connection was accepted: %v", err)
 		}
 	}
 }

@@ -215,8 +215,8 @@ func TestKeySpeaksForItsAgent(t *testing.T) {
 		word   string
 	}{
 		{"as the victim, with an enrolled key", x.push("a", victim, farKey, seq, [][]byte{registration(victim, farKey)}, ses), 401, "bad-signature"},
-		{"as the victim, with a key for nobody in particular", x.push("b", victim, strangeKey, seq, [][]byte{registration(victim, strangeKey)}, ses), 401, "bad-signature"},
-		{"as somebody free, with a key that is bound", x.push("c", "claude:free:cccccccccccc", farKey, seq, [][]byte{registration("claude:free:cccccccccccc", farKey)}, nil), 401, "bad-signature"},
+		{"as the victim, with an unbound key", x.push("b", victim, strangeKey, seq, [][]byte{registration(victim, strangeKey)}, ses), 401, "bad-signature"},
+		{"as a free name, with a bound key", x.push("c", "claude:free:cccccccccccc", farKey, seq, [][]byte{registration("claude:free:cccccccccccc", farKey)}, nil), 401, "bad-signature"},
 		{"the victim's registration, as oneself", x.push("d", far, farKey, seq, [][]byte{registration(victim, farKey)}, ses), 400, "instance-key-mismatch"},
 		{"without the key in the registration", x.push("e", far, farKey, seq, [][]byte{registration(far, victimKey)}, nil), 400, "instance-key-mismatch"},
 		{"the victim's fence into the future", x.push("f", victim, victimKey, x.now.Add(time.Hour).UnixMilli(), [][]byte{registration(victim, victimKey)}, nil), 422, "future"},
@@ -236,7 +236,7 @@ func TestKeySpeaksForItsAgent(t *testing.T) {
 		t.Errorf("the victim's sessions were changed: %d", len(all))
 	}
 	stolen := session("ses-own", far)
-	x.wants("somebody's session under his own name", x.push("m", far, farKey, seq, [][]byte{registration(far, farKey)}, [][]byte{stolen}), 202, "ok")
+	x.wants("another agent's session under its own name", x.push("m", far, farKey, seq, [][]byte{registration(far, farKey)}, [][]byte{stolen}), 202, "ok")
 	x.wants("the victim itself is not locked out", x.push("n", victim, victimKey, seq, [][]byte{registration(victim, victimKey)}, [][]byte{session("ses-own", victim)}), 202, "ok")
 	if now, err := x.pres.Get(t.Context(), "ses-own"); err != nil || now.Instance != victim || now.MirroredAt != "" || now.PID != 1 {
 		t.Errorf("a session of this bus was taken over: %+v %v", now, err)
