@@ -27,14 +27,14 @@ func TestHaltedWhileTyping(t *testing.T) {
 	owner, _ := p.Owner(t.Context(), "api")
 	for _, m := range []Moment{Begins, Works, Rests, Ends} {
 		if told, err := ByHook(t.Context(), Report{Dir: b.Workspace, Session: owner, Moment: m}); told || err != nil {
-			t.Errorf("moment %d was told of: %v", m, err)
+			t.Errorf("moment %d was reported: %v", m, err)
 		}
 	}
 	if j := b.mustGet(t, id); j.Status != StatusPending || j.LastSeq != 0 {
 		t.Errorf("got %s, last_seq %d; want pending, 0", j.Status, j.LastSeq)
 	}
 	if _, err := b.Claim(t.Context(), id, "", "bob", false); err != nil {
-		t.Errorf("nobody else can take it: %v", err)
+		t.Errorf("no other agent can take it: %v", err)
 	}
 }
 

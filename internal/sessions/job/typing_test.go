@@ -112,7 +112,7 @@ func TestHooksWhileWaiting(t *testing.T) {
 		hook(false, Report{Moment: Begins, Conversation: "main", Prompt: "something else"})
 		hook(false, Report{Moment: Rests, Conversation: "main"})
 		hook(false, Report{Moment: Ends, Conversation: "child"})
-		hook(true, Report{Moment: Begins, Conversation: "main", Prompt: "Job " + id + ". Whoever gave it to you"})
+		hook(true, Report{Moment: Begins, Conversation: "main", Prompt: "Job " + id + ". Another text"})
 		hook(false, Report{Moment: Ends, Conversation: "child"})
 		return nil
 	}}

@@ -33,7 +33,7 @@ func TestJobTypedOnce(t *testing.T) {
 		t.Errorf("typed into %q, %s", p.to[0], j.Status)
 	}
 	if want := "api " + id + ", 0 texts before"; len(p.rows) != 1 || p.rows[0] != want {
-		t.Errorf("the registry was told %q, want %q", p.rows, want)
+		t.Errorf("the registry got %q, want %q", p.rows, want)
 	}
 	second := b.mustRegister(t, order()).ID
 	if typed, err := b.HandOver(t.Context(), second, p, "ana"); typed || err == nil || !strings.Contains(err.Error(), "works on job "+id) || b.mustGet(t, second).Status != StatusPending {
@@ -74,7 +74,7 @@ func TestJobTypedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if typed, err := b.HandOver(t.Context(), claimed, p, "ana"); typed || err == nil || !strings.Contains(err.Error(), "bob") {
-		t.Errorf("one that somebody else has taken: %v %v", typed, err)
+		t.Errorf("a job that another agent has taken: %v %v", typed, err)
 	}
 
 	cut := b.mustRegister(t, order()).ID
@@ -237,7 +237,7 @@ func TestFollow(t *testing.T) {
 		case l := <-lines:
 			return l
 		case <-time.After(30 * time.Second):
-			t.Fatal("nothing was told")
+			t.Fatal("nothing was reported")
 			return ""
 		}
 	}

@@ -145,7 +145,7 @@ func TestCreate(t *testing.T) {
 		}
 	}
 	if len(births) != 1 || births[0].Process != id || births[0].Conversation != row.Conversation() || births[0].Pane.ID != "%0" || births[0].Dir != dir || births[0].Owner != row.OwnerID {
-		t.Errorf("the bus was told %+v", births)
+		t.Errorf("the bus got %+v", births)
 	}
 	if got := Looks(&row); !slices.Equal(got, []string{"start"}) {
 		t.Errorf("looks: %q", got)
@@ -365,7 +365,7 @@ func TestPromptNotFree(t *testing.T) {
 		t.Errorf("%+v; the row: %s", done, row.JSON())
 	}
 	if len(told) != 1 || !strings.Contains(told[0], "trusted") {
-		t.Errorf("its user was told %q", told)
+		t.Errorf("its user got %q", told)
 	}
 	r.never("approved")
 	r.never("submitted")

@@ -70,7 +70,7 @@ func TestRecreateIgnoresOldState(t *testing.T) {
 	r.dies(begin("claude"))
 	row = begin("claude")
 	if len(births) != 4 || births[1].Instance != "codex:api:1" || births[2].Instance != "" || births[3].Instance != "claude:api:3" || row.Instance != "claude:api:4" {
-		t.Errorf("the bus was told %+v", births)
+		t.Errorf("the bus got %+v", births)
 	}
 }
 

@@ -159,7 +159,7 @@ func TestDeliverWaits(t *testing.T) {
 			o.Tell = func(line string) { told = append(told, line); stop() }
 			err := New(o).Deliver(ctx, "api", "hello")
 			if !errors.Is(err, context.Canceled) || len(told) != 1 || !strings.Contains(told[0], c.told) {
-				t.Errorf("%v; its user was told %q", err, told)
+				t.Errorf("%v; its user got %q", err, told)
 			}
 			if r.wrote("api", "approved") || r.wrote("api", "submitted") {
 				t.Error("something was typed")
@@ -237,7 +237,7 @@ func TestDeliverReportsWaitOnce(t *testing.T) {
 	err := m.DeliverWithin(t.Context(), "api", "hello", 2*time.Second)
 	r.wants(err, Refused, "its prompt was not given within 2s")
 	if len(told) != 1 || !strings.Contains(told[0], "whether this folder is trusted") {
-		t.Errorf("it was told %q", told)
+		t.Errorf("it reported %q", told)
 	}
 	told = nil
 	pane, err := r.srv.Find(t.Context(), "api")
@@ -249,7 +249,7 @@ func TestDeliverReportsWaitOnce(t *testing.T) {
 	err = m.DeliverWithin(t.Context(), "api", "hello", 2*time.Second)
 	r.wants(err, Refused, "its prompt was not given within 2s")
 	if len(told) != 1 || !strings.Contains(told[0], "a person has begun to type") {
-		t.Errorf("it was told %q", told)
+		t.Errorf("it reported %q", told)
 	}
 }
 
@@ -328,7 +328,7 @@ func TestDeliverInFront(t *testing.T) {
 	o := r.m.o
 	o.Tell = func(line string) { told = append(told, line); stop() }
 	if err := New(o).Deliver(ctx, "api", "hello"); !errors.Is(err, context.Canceled) || len(told) != 1 || !strings.Contains(told[0], "sh is in front") {
-		t.Errorf("%v; its user was told %q", err, told)
+		t.Errorf("%v; its user got %q", err, told)
 	}
 	if text := r.tmux("capture-pane", "-p", "-t", "=api:"); !strings.Contains(text, "Ready.") || strings.Contains(text, "hello") {
 		t.Errorf("its screen: %s", text)

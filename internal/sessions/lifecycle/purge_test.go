@@ -168,7 +168,7 @@ func TestPurge(t *testing.T) {
 				r.write(&row, func(row *registry.Row) { row.CreatedAt = time.Now().Add(time.Hour) })
 			}
 			if _, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true}); err == nil {
-				t.Fatal("nobody has agreed")
+				t.Fatal("purged without consent")
 			}
 			out, err := r.m.Stop(t.Context(), StopRequest{Session: "one", Purge: true, Yes: true})
 			purged := len(out.Deleted) > 0
@@ -193,7 +193,7 @@ func TestPurge(t *testing.T) {
 				t.Errorf("it says %s, want %q", said, c.why)
 			}
 			if _, err := os.Stat(other); err != nil && !strings.Contains(name, "on the way") {
-				t.Errorf("the conversation of somebody else: %v", err)
+				t.Errorf("the conversation of another user: %v", err)
 			}
 			if _, err := os.Stat(filepath.Join(r.dir, "precious")); err == nil {
 				if _, err := os.Stat(filepath.Join(r.dir, "precious", "file")); err != nil {

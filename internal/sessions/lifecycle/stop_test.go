@@ -67,7 +67,7 @@ func TestStop(t *testing.T) {
 		"busy":                   {modes: "busy", steps: []string{StepTerm, StepKill}},
 		"a question":             {modes: "dialog", steps: []string{StepEscape, StepKeys, StepKill}},
 		"a question that stays":  {modes: "dialog,stuck", steps: []string{StepEscape, StepTerm, StepKill}},
-		"somebody has typed":     {modes: "draft", steps: []string{StepTerm, StepKill}},
+		"the user has typed":     {modes: "draft", steps: []string{StepTerm, StepKill}},
 		"ignores its exit":       {modes: "idle,never-exit", grace: 300 * time.Millisecond, steps: []string{StepKeys, StepTerm, StepKill}},
 		"ignores the end of tty": {modes: "busy,ignore-hup", steps: []string{StepTerm, StepKill}},
 		"ignores SIGTERM":        {modes: "busy,ignore-term", grace: 300 * time.Millisecond, steps: []string{StepTerm, StepKill}},
@@ -101,7 +101,7 @@ func TestStop(t *testing.T) {
 				t.Errorf("its last screen: %q, %s", after.VisibleScreen, after.VisibleStatus)
 			}
 			if want := []string{"job1 progress terminating", "job1 error stopped by operator"}; !slices.Equal(r.job, want) {
-				t.Errorf("the job was told %q, want %q", r.job, want)
+				t.Errorf("the job got %q, want %q", r.job, want)
 			}
 			again, err := r.m.Stop(t.Context(), StopRequest{Session: "one"})
 			if err != nil || !again.Already || len(again.Steps) > 0 {
@@ -315,7 +315,7 @@ func TestStopUnregistered(t *testing.T) {
 		t.Errorf("the registry was changed: %v\n%s", err, after)
 	}
 	if _, err = r.m.Stop(t.Context(), StopRequest{Session: "one", ForceNoYAML: true}); err == nil {
-		t.Error("there is nothing of that name, and that is no error")
+		t.Error("no error for an unknown name")
 	}
 }
 
@@ -646,7 +646,7 @@ func TestStopStillUp(t *testing.T) {
 		t.Errorf("the row: %s", after.JSON())
 	}
 	if want := []string{"job1 progress terminating"}; !slices.Equal(r.job, want) {
-		t.Errorf("the job was told %q, want %q", r.job, want)
+		t.Errorf("the job got %q, want %q", r.job, want)
 	}
 	if _, err := r.m.Stop(t.Context(), StopRequest{Session: "one"}); err != nil {
 		t.Fatal(err)
@@ -708,7 +708,7 @@ func TestStopAll(t *testing.T) {
 		r.stopped(&rows[i])
 	}
 	if p, err := r.srv.Find(t.Context(), "theirs"); err != nil || p.Dead {
-		t.Errorf("the session of somebody else: %+v, %v", p, err)
+		t.Errorf("the session of another user: %+v, %v", p, err)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestJudge(t *testing.T) {
 		}, want: Alive},
 		"the program ended":         {change: func(_ *registry.Row, p *tmux.Pane) { p.Dead = true }, want: Dead},
 		"tmux has not noticed":      {change: func(_ *registry.Row, p *tmux.Pane) { p.PID = 1 << 30 }, want: Dead},
-		"the pid is somebody's":     {change: func(r *registry.Row, _ *tmux.Pane) { r.Pane.StartTicks++ }, want: Other, replaced: true},
+		"the pid was reused":        {change: func(r *registry.Row, _ *tmux.Pane) { r.Pane.StartTicks++ }, want: Other, replaced: true},
 		"of another boot":           {change: func(r *registry.Row, _ *tmux.Pane) { r.BootID = "before" }, want: Other, replaced: true},
 		"started anew in its place": {change: func(r *registry.Row, _ *tmux.Pane) { r.Pane.PID++ }, want: Other, replaced: true},
 	} {

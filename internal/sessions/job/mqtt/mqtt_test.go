@@ -178,13 +178,13 @@ func TestBrokerAway(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	if n, err := b.Flush(ctx, j.ID, p); n != 0 || err == nil {
-		t.Fatalf("flush to nobody: %d %v", n, err)
+		t.Fatalf("flush without a broker: %d %v", n, err)
 	}
 	if got, err := b.Get(j.ID); err != nil || got.LastSeq != 2 || b.Unpublished(got) != 2 {
 		t.Fatalf("%+v %v", got, err)
 	}
 	if _, err := Dial(ctx, r.broker()); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("dial to nobody: %v", err)
+		t.Errorf("dial without a broker: %v", err)
 	}
 	r.start()
 	back := make(chan struct{})

@@ -233,7 +233,7 @@ func TestBrokerReturns(t *testing.T) {
 	back := make(chan error, 10)
 	c.Back(func(err error) { back <- err })
 	if n, err := b.Flush(t.Context(), j.ID, c); n != 0 || err == nil {
-		t.Fatalf("flush to nobody: %d %v", n, err)
+		t.Fatalf("flush without a broker: %d %v", n, err)
 	}
 	r.start()
 	sent := 0
@@ -249,7 +249,7 @@ func TestBrokerReturns(t *testing.T) {
 				t.Log(err)
 			}
 		case <-end:
-			t.Fatal("nobody was woken")
+			t.Fatal("no subscriber was woken")
 		}
 	}
 	for i, tries := 1, 0; i <= 2; tries++ { // what was sent into the lost connection may come twice

@@ -169,13 +169,13 @@ func TestMembersBesideRows(t *testing.T) {
 		edit, sql  string
 		want, lost string
 	}{
-		"in the file":           {"z", "", `{"claude":{"session_id":"z"}}`, ""},
-		"in the database":       {"", claude, `{"claude":{"session_id":"y"}}`, ""},
-		"new in the database":   {"", codex, `{"claude":{"session_id":"x"},"codex":{"session_id":"c"}}`, ""},
-		"in both":               {"z", claude, `{"claude":{"session_id":"z"}}`, "agent_identities.claude.session_id"},
-		"each another thing":    {"z", codex, `{"claude":{"session_id":"z"},"codex":{"session_id":"c"}}`, "agent_identities.claude.session_id"},
-		"nobody knows":          {"", forget + ";" + codex, `{"claude":{"session_id":"x"},"codex":{"session_id":"c"}}`, ""},
-		"nobody knows, in both": {"z", forget + ";" + claude, `{"claude":{"session_id":"z"}}`, "agent_identities.claude.session_id"},
+		"in the file":               {"z", "", `{"claude":{"session_id":"z"}}`, ""},
+		"in the database":           {"", claude, `{"claude":{"session_id":"y"}}`, ""},
+		"new in the database":       {"", codex, `{"claude":{"session_id":"x"},"codex":{"session_id":"c"}}`, ""},
+		"in both":                   {"z", claude, `{"claude":{"session_id":"z"}}`, "agent_identities.claude.session_id"},
+		"each another thing":        {"z", codex, `{"claude":{"session_id":"z"},"codex":{"session_id":"c"}}`, "agent_identities.claude.session_id"},
+		"known to neither":          {"", forget + ";" + codex, `{"claude":{"session_id":"x"},"codex":{"session_id":"c"}}`, ""},
+		"known to neither, in both": {"z", forget + ";" + claude, `{"claude":{"session_id":"z"}}`, "agent_identities.claude.session_id"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +206,7 @@ func TestRoleChangedInBothFiles(t *testing.T) {
 	t.Parallel()
 	for what, sql := range map[string]string{
 		"both were changed": `UPDATE sessions SET data = json_set(data, '$.more', 1) WHERE name = 'b'`,
-		"nobody knows":      `UPDATE state SET data = '{}'`,
+		"known to neither":  `UPDATE state SET data = '{}'`,
 	} {
 		b := newBench(t, two)
 		b.names()

@@ -295,7 +295,7 @@ func TestLinks(t *testing.T) {
 		t.Errorf("a link to something else: %v", err)
 	}
 	if text, err := os.ReadFile(mine); err != nil || string(text) != "precious: 1\n" {
-		t.Errorf("the file of somebody became %q, %v", text, err)
+		t.Errorf("the foreign file became %q, %v", text, err)
 	}
 }
 
