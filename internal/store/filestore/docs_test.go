@@ -154,13 +154,13 @@ func TestHalfMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Get(t.Context(), in); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Get of a message that lies in the archive too: %v", err)
+		t.Errorf("Get of a message that is also in the archive: %v", err)
 	}
 	for e, err := range s.List(t.Context(), store.Inbox, "o") {
 		t.Errorf("List yields %v, %v", e, err)
 	}
 	if err := s.Move(t.Context(), in, rev, kept); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("Move of a message that lies in the archive too: %v", err)
+		t.Errorf("Move of a message that is also in the archive: %v", err)
 	}
 	if got := entries(t, s, "inbox/o"); slices.Contains(got, "m.json") || get(t, s, kept) != "{}" {
 		t.Errorf("the mailbox holds %q, want the move ended", got)
@@ -176,7 +176,7 @@ func TestMessageTakenDuringMove(t *testing.T) {
 	there := create(t, s, kept, `{"as":"taken"}`)
 	err := s.takenMeanwhile(t.Context(), in, rev)
 	if e, ok := errors.AsType[*store.ExistsError](err); !ok || e.Key != kept || e.Rev != there {
-		t.Errorf("after the link: %v, want what lies in the archive", err)
+		t.Errorf("after the link: %v, want the archived message", err)
 	}
 	if _, err := s.Get(t.Context(), in); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("the second copy is still there: %v", err)

@@ -117,7 +117,7 @@ func TestFindEachMatchesFind(t *testing.T) {
 		seen := 0
 		err := s.FindEach(t.Context(), aliases, p, keys, func(string, store.Line) bool { seen++; return false })
 		if err != nil || seen > 1 {
-			t.Errorf("%d lines: %d were shown to who wanted one, %v", lines, seen, err)
+			t.Errorf("%d lines: the reader asked for one and got %d, %v", lines, seen, err)
 		}
 	}
 }

@@ -254,5 +254,5 @@ func TestSlowWatcher(t *testing.T) {
 			return
 		}
 	}
-	t.Error("2000 changes for who read none, and no word of a rescan")
+	t.Error("no rescan after 2000 unread changes")
 }

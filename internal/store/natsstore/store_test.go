@@ -369,9 +369,9 @@ func TestOpen(t *testing.T) {
 	}
 	_, err = Open(ctx, "nats://me:secret@127.0.0.1:1", Options{})
 	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "127.0.0.1:1") {
-		t.Errorf("Open where nobody listens: %v", err)
+		t.Errorf("Open without a server: %v", err)
 	} else if _, lost := errors.AsType[*UnreachableError](err); !lost {
-		t.Errorf("Open where nobody listens: %v, want an UnreachableError", err)
+		t.Errorf("Open without a server: %v, want an UnreachableError", err)
 	}
 }
 
@@ -437,7 +437,7 @@ func TestSlowWatcher(t *testing.T) {
 		s.plantFast(t, store.Key{Kind: store.Aliases}, []byte("{}"))
 	}
 	<-s.js.PublishAsyncComplete()
-	waitFor(t, changes, "2000 changes for who read none", func(c store.Change) bool { return c.Rescan })
+	waitFor(t, changes, "2000 unread changes", func(c store.Change) bool { return c.Rescan })
 }
 
 // TestFilters: no two filters of a stream overlap, and each scope is covered.
