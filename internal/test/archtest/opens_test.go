@@ -30,7 +30,7 @@ var mayOpen = map[string]string{
 	"attention/wake":      "opens the folder of sockets as a folder, without links",
 	"app":                 "opens the terminal",
 	"sessions/observe":    "matches names below the folder of an agent CLI",
-	"faces/cli/kit":       "opens what the user named on the command line, where a pipe is wanted",
+	"faces/cli/kit":       "opens what the user named on the command line, which may be a pipe",
 	"faces/site/mksite":   "reads the pages of a checkout, before the programs are built",
 	"faces/demo":          "reads a home that it has made itself",
 }

@@ -17,23 +17,27 @@ import (
 // A phrase is a pattern that must not occur, and one for the matches that are fine.
 type phrase struct{ bad, unless *regexp.Regexp }
 
-// TestPhrases reads testdata/phrases.txt: no text for users and no comment outside tests contains one of these phrases. A text is a
-// string literal with a blank in it; others are names.
+// TestPhrases reads testdata/phrases.txt: no text for users, no text of a test and no comment outside tests contains one of these
+// phrases. A text is a string literal with a blank in it; others are names.
 func TestPhrases(t *testing.T) {
 	t.Parallel()
 	phrases := readPhrases(t)
 	for path, p := range load(t) {
-		group, _, _ := strings.Cut(strings.TrimPrefix(path, "tutti/internal/"), "/")
-		if own(path) == "" || group == "test" {
+		if own(path) == "" {
 			continue
 		}
-		for _, file := range p.GoFiles {
-			data, err := os.ReadFile(filepath.Join(p.Dir, file))
-			if err != nil {
-				t.Fatal(err)
+		inTests := strings.HasPrefix(path, "tutti/internal/test/")
+		check := func(files []string, comments bool) {
+			for _, file := range files {
+				data, err := os.ReadFile(filepath.Join(p.Dir, file))
+				if err != nil {
+					t.Fatal(err)
+				}
+				report(t, phrasesIn(path+"/"+file, data, phrases, comments))
 			}
-			report(t, phrasesIn(path+"/"+file, data, phrases, true))
 		}
+		check(p.GoFiles, !inTests)
+		check(p.TestFiles, false)
 	}
 }
 
@@ -169,10 +173,13 @@ func literalText(e ast.Expr) (string, bool) {
 
 func TestPhrasesAreFound(t *testing.T) {
 	t.Parallel()
-	src := "package p\n\n// It is told\n// by nobody, and there is no other.\nconst a, b, c = `x is\nno file`, \"ends at \" + \"whoever came\", \"nobody\"\n"
+	src, err := os.ReadFile(filepath.Join("testdata", "phrases_sample.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	phrases := readPhrases(t)
 	for comments, want := range map[bool]int{true: 3, false: 2} {
-		if got := phrasesIn("a.go", []byte(src), phrases, comments); len(got) != want+btoi(comments) {
+		if got := phrasesIn("a.go", src, phrases, comments); len(got) != want+btoi(comments) {
 			t.Errorf("comments %t: got %q", comments, got)
 		}
 	}

@@ -337,7 +337,7 @@ func deathKnown(e *env) (m measured, err error) {
 		}
 	}
 	if len(took) != len(s.pids) {
-		return m, fmt.Errorf("%d of %d ends were told", len(took), len(s.pids))
+		return m, fmt.Errorf("%d of %d ends were reported", len(took), len(s.pids))
 	}
 	return measured{value: median(took)}, nil
 }

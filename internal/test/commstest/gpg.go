@@ -274,7 +274,7 @@ func Sign(t testing.TB, who Who, data []byte) []byte {
 	t.Helper()
 	keysOf(t)
 	if who == Locked {
-		t.Fatal("nobody knows the pass phrase")
+		t.Fatal("unknown pass phrase")
 	}
 	k := signers.keyring(t)
 	args := []string{"--batch", "--no-tty", "--armor", "--detach-sign", "--local-user", Fingerprint(t, who)}

@@ -323,7 +323,7 @@ func inOneOf(want []byte, keys ...store.Key) checkFunc {
 			found++
 		}
 		if found != 1 {
-			return fmt.Errorf("the message lies in %d places", found)
+			return fmt.Errorf("the message is in %d places", found)
 		}
 		return nil
 	}

@@ -257,6 +257,6 @@ func (f *field) check(bus string) {
 	if f.cut.Load() == 0 || len(f.sent) == 0 || len(f.acked) == 0 {
 		f.t.Errorf("nothing was tried: %d kills hit, %d sent, %d acknowledged", f.cut.Load(), len(f.sent), len(f.acked))
 	}
-	f.t.Logf("%d sends were told stored, %d shown, %d acknowledged; %d kills, %d hit; lost %d, stored twice %d, shown twice %d, acknowledged and not kept %d",
+	f.t.Logf("%d sends were reported as stored, %d shown, %d acknowledged; %d kills, %d hit; lost %d, stored twice %d, shown twice %d, acknowledged and not kept %d",
 		len(f.sent), len(f.shown), len(f.acked), f.kills, f.cut.Load(), lost, doubled, twice, gone)
 }

@@ -133,7 +133,7 @@ func idOf(data []byte, stored time.Time) (keys []string, order int64, summary []
 	raw, ok := canonjson.Get(data, "id")
 	id, str := canonjson.String(raw)
 	if !canonjson.Valid(data) || !ok || !str {
-		return nil, 0, nil, errors.New("is no document with an id")
+		return nil, 0, nil, errors.New("not a document with an id")
 	}
 	return []string{id}, stored.UnixNano(), []byte(id), nil
 }

@@ -219,15 +219,15 @@ func TestServerKilled(t *testing.T) {
 	b := r.start("codex", "b")
 	a := r.start("claude", "a")
 	ana, at := a.me(), a.session()
-	eventually(t, "its peer is told of it", func() bool { return b.about("presence.peer_joined", at) == 1 })
+	eventually(t, "its peer is notified", func() bool { return b.about("presence.peer_joined", at) == 1 })
 	wait := a.ask("tutti_receive", object{"wait": 50})
 	a.signal(syscall.SIGKILL)
 	<-a.ended
 	<-wait
 	if !there(r.record(at)) {
-		t.Fatal("its session was closed by somebody")
+		t.Fatal("its session was closed")
 	}
-	id := b.ok("tutti_send", object{"to": ana, "text": "while nobody is there"}).str("id")
+	id := b.ok("tutti_send", object{"to": ana, "text": "while the server is down"}).str("id")
 	a = r.start("claude", "a")
 	if a.me() != ana {
 		t.Errorf("the next server is %s, want %s", a.me(), ana)
@@ -236,10 +236,10 @@ func TestServerKilled(t *testing.T) {
 		t.Error("the session of the killed one is still there")
 	}
 	next := a.session()
-	eventually(t, "its peer is told of both", func() bool {
+	eventually(t, "its peer is notified of both", func() bool {
 		return b.about("presence.peer_left", at) == 1 && b.about("presence.peer_joined", next) == 1
 	})
-	eventually(t, "it is told of the mail of the meantime", func() bool { return a.arrived(id) == 1 })
+	eventually(t, "it is notified of mail from the meantime", func() bool { return a.arrived(id) == 1 })
 	if got := a.ok("tutti_receive", nil).list("messages"); len(got) != 1 || got[0]["id"] != id {
 		t.Errorf("received %v", got)
 	}

@@ -20,7 +20,7 @@ func TestHaltInHand(t *testing.T) {
 		b.ok("tutti_receive", nil)
 		receives, sends := b.ask("tutti_receive", object{"wait": 30}), a.ask("tutti_send", object{"to": "codex:nobody", "text": "x", "wait": 30})
 		if got := a.get(sends, "tutti_send", nil); got.failed() == "" {
-			t.Fatalf("a message for nobody: %v", got.object)
+			t.Fatalf("a message to an unknown recipient: %v", got.object)
 		}
 		// It is shown to the one who waits, which takes it in hand; then both wait.
 		sends = a.ask("tutti_send", object{"to": bob, "text": "question", "wait": 30})
@@ -68,7 +68,7 @@ func TestHaltSilence(t *testing.T) {
 	r := newRig(t, quick...)
 	a, b := r.start("claude", "a"), r.start("codex", "b")
 	ana, at, peer := a.me(), a.session(), b.session()
-	eventually(t, "both are told of each other", func() bool {
+	eventually(t, "both are notified of each other", func() bool {
 		return a.about("presence.peer_joined", peer) == 1 && b.about("presence.peer_joined", at) == 1
 	})
 	told := func(s *serverProcess) int { return len(s.noted(func(note) bool { return true })) }
@@ -102,7 +102,7 @@ func TestHaltSilence(t *testing.T) {
 		t.Errorf("%d notifications, want one about the new message: %v", n, a.noted(func(note) bool { return true })[before[0]:])
 	}
 	if now := told(b); now != before[1] {
-		t.Errorf("the other agent, who was not let go on, was told something")
+		t.Errorf("the other agent, which was not resumed, got something")
 	}
 }
 
@@ -113,7 +113,7 @@ func TestHaltToggled(t *testing.T) {
 	r := newRig(t, quick...)
 	a, b := r.start("claude", "a"), r.start("codex", "b")
 	ana, at := a.me(), a.session()
-	eventually(t, "its peer is told of it", func() bool { return b.about("presence.peer_joined", at) == 1 })
+	eventually(t, "its peer is notified", func() bool { return b.about("presence.peer_joined", at) == 1 })
 	l := newLedger()
 	tried := func(s *serverProcess, tool string, args object) answer {
 		got := s.call(tool, args)
@@ -174,7 +174,7 @@ func TestHaltToggled(t *testing.T) {
 		t.Errorf("%s; refused: %v", l, l.refused)
 	}
 	if n := b.about("presence.peer_left", at) + b.about("presence.peer_joined", at); n != 1 {
-		t.Errorf("its peer was told %d times that it came or went, want once", n)
+		t.Errorf("its peer got %d presence changes, want one", n)
 	}
 	for _, s := range []*serverProcess{a, b} {
 		if lines := strings.Count(s.errs.String(), "\n"); lines > 10 {

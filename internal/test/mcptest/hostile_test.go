@@ -65,7 +65,7 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 	c := r.start("gemini", "c")
-	eventually(t, "who joins is told of", func() bool { return a.about("presence.peer_joined", c.session()) == 1 })
+	eventually(t, "the join is reported", func() bool { return a.about("presence.peer_joined", c.session()) == 1 })
 	if text := a.errs.String(); strings.Contains(text, "gets no notices") {
 		t.Errorf("the watch failed: %s", tail(text))
 	}

@@ -103,7 +103,7 @@ func (l *ledger) check(t *testing.T, root string, owners ...string) {
 		switch {
 		case there != 1:
 			lost++
-			t.Logf("%s for %s lies in %d places", id, to, there)
+			t.Logf("%s for %s is in %d places", id, to, there)
 		case l.offered[id] == 0 && l.taken[id] == 0:
 			never++
 			t.Logf("%s for %s was never offered", id, to)

@@ -207,7 +207,7 @@ func (s *serverProcess) line(raw []byte) string {
 		s.notes = append(s.notes, m.Params)
 		return ""
 	case m.ID == nil || s.waiting[*m.ID] == nil:
-		return "nobody waits for it"
+		return "no agent waits for it"
 	case len(m.Result) > 12000:
 		return fmt.Sprintf("the result has %d bytes", len(m.Result))
 	}

@@ -36,7 +36,7 @@ func TestStopped(t *testing.T) {
 	a, b := r.start("claude", "a"), r.start("codex", "b")
 	ana, at, peer := a.me(), a.session(), b.session()
 	record := r.record(at)
-	eventually(t, "both are told of each other", func() bool {
+	eventually(t, "both are notified of each other", func() bool {
 		return a.about("presence.peer_joined", peer) == 1 && b.about("presence.peer_joined", at) == 1
 	})
 
@@ -51,7 +51,7 @@ func TestStopped(t *testing.T) {
 	if !there(r.record(peer)) {
 		t.Error("the record of its peer was swept as well")
 	}
-	eventually(t, "its peer is told that it left", func() bool { return b.about("presence.peer_left", at) == 1 })
+	eventually(t, "its peer is notified that it left", func() bool { return b.about("presence.peer_left", at) == 1 })
 	var mail []string
 	for n := range 5 {
 		mail = append(mail, b.ok("tutti_send", object{"to": ana, "text": fmt.Sprint("meanwhile ", n)}).str("id"))
@@ -106,7 +106,7 @@ func TestAllStopped(t *testing.T) {
 	r := newRig(t, quick...)
 	a, b := r.start("claude", "a"), r.start("codex", "b")
 	at, peer := a.session(), b.session()
-	eventually(t, "both are told of each other", func() bool {
+	eventually(t, "both are notified of each other", func() bool {
 		return a.about("presence.peer_joined", peer) == 1 && b.about("presence.peer_joined", at) == 1
 	})
 	a.signal(syscall.SIGSTOP)
@@ -117,10 +117,10 @@ func TestAllStopped(t *testing.T) {
 	time.Sleep(1500 * time.Millisecond) // in which nothing is to be told
 	for _, s := range []*serverProcess{a, b} {
 		if n := len(s.noted(func(n note) bool { return n.Topic == "presence.peer_left" })); n > 0 {
-			t.Errorf("%s is told %d times that somebody left", s.name, n)
+			t.Errorf("%s got %d notices of a leave", s.name, n)
 		}
 		if n := len(s.noted(func(n note) bool { return n.Topic == "presence.peer_joined" })); n != 1 {
-			t.Errorf("%s is told %d times that somebody joined, want once", s.name, n)
+			t.Errorf("%s got %d notices of a join, want one", s.name, n)
 		}
 	}
 	for _, id := range []string{at, peer} {

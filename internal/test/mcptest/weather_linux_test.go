@@ -22,7 +22,7 @@ func TestDiskFull(t *testing.T) {
 	r := newRig(t, quick...)
 	a, b := r.start("claude", "a"), r.start("codex", "b")
 	ana, bob, at := a.me(), b.me(), a.session()
-	eventually(t, "its peer is told of it", func() bool { return b.about("presence.peer_joined", at) == 1 })
+	eventually(t, "its peer is notified", func() bool { return b.about("presence.peer_joined", at) == 1 })
 	fill := func(most uint64) {
 		if err := unix.Prlimit(a.cmd.Process.Pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: most, Max: unix.RLIM_INFINITY}, nil); err != nil {
 			t.Fatal(err)
@@ -157,7 +157,7 @@ func TestRootGone(t *testing.T) {
 func TestNoHome(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
-		t.Skip("does not apply: only the superuser starts programs as somebody of whom nothing is known")
+		t.Skip("does not apply: only the superuser can start programs as an unknown user")
 	}
 	r := newRig(t)
 	const nobody = 54321 // stands in no password database

@@ -156,7 +156,7 @@ func drumbeatGovernance(t *testing.T, c kase) {
 		},
 		Reach: func(context.Context, address.Instance, time.Time) (string, error) {
 			if v.ReachOk != nil && !*v.ReachOk {
-				return "nobody has this address", nil
+				return "no agent has this address", nil
 			}
 			return "", nil
 		},
@@ -171,7 +171,7 @@ func drumbeatGovernance(t *testing.T, c kase) {
 		}
 	}
 	if v.Expect.Relanced && len(v.Expect.LogContains) == 0 && strings.Contains(log, "advisory") {
-		t.Errorf("an advisory that nobody wants:\n%s", log)
+		t.Errorf("an unexpected advisory:\n%s", log)
 	}
 }
 

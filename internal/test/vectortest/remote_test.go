@@ -241,7 +241,7 @@ func remoteServeResponses(t *testing.T, c kase) {
 	case "id seen before":
 		asked(t, method, url, body, http.StatusAccepted, "", nil)
 	default:
-		t.Fatalf("nobody knows how to make this case: %s", v.Name)
+		t.Fatalf("unknown case: %s", v.Name)
 	}
 	asked(t, method, url, body, v.Status, string(want), v.Header)
 }
@@ -290,7 +290,7 @@ func mirrorResponses(t *testing.T, c kase) {
 			t.Fatal(err)
 		}
 	default:
-		t.Fatalf("nobody knows how to make this case: %s", v.Name)
+		t.Fatalf("unknown case: %s", v.Name)
 	}
 	want := ""
 	if v.Reason != nil {
