@@ -243,7 +243,7 @@ func TestGone(t *testing.T) {
 		t.Errorf("of ended ones %v are left", left)
 	}
 	if left := Gone(t.Context(), nil); left != nil {
-		t.Errorf("the other user still has %v", left)
+		t.Errorf("of no processes %v are left", left)
 	}
 	// One that ends while it is waited for.
 	time.AfterFunc(20*time.Millisecond, func() { cmds[0].Process.Kill() })
