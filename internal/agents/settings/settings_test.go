@@ -200,7 +200,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestRename: the name changes wherever it stands, and nothing else.
+// TestRename: the name changes in every place, and nothing else changes.
 func TestRename(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

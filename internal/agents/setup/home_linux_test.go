@@ -95,7 +95,7 @@ func TestHomeNotWritable(t *testing.T) {
 	}
 }
 
-// A file system on which nobody can write, not even root.
+// TestReadOnlySystem: setup on a read-only file system, where even root cannot write.
 func TestReadOnlySystem(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

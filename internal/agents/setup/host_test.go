@@ -482,7 +482,7 @@ func TestFailedSetupChangesNothing(t *testing.T) {
 	}
 }
 
-// Somebody else writes between our look and our write.
+// TestLostUpdate: another program writes between our read and our write.
 func TestLostUpdate(t *testing.T) {
 	t.Parallel()
 	program, _ := driver.Get("claude")

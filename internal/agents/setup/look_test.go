@@ -221,7 +221,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// One that its user has switched off stays so, and is told of.
+// TestSwitchedOff: an entry that its user has switched off stays off, and is reported.
 func TestSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, text string }{
@@ -258,7 +258,7 @@ func TestSwitchedOff(t *testing.T) {
 	}
 }
 
-// The skill of another release is told from the one of this program, and from one that somebody edited.
+// TestSkillState: the state of a skill tells this release, another release and an edited skill apart.
 func TestSkillState(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

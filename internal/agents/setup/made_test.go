@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A folder that somebody makes and removes all the time is there or is not: it is never taken for a link.
+// TestFolderCreatedDuringSetup: a folder that is created and removed all the time is there or missing. It is never mistaken for a link.
 func TestFolderCreatedDuringSetup(t *testing.T) {
 	t.Parallel()
 	top, err := filepath.EvalSymlinks(t.TempDir())

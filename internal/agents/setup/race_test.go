@@ -63,7 +63,7 @@ func TestConcurrentSetup(t *testing.T) {
 	}
 }
 
-// Somebody writes in the moment between the last look and the rename: what he wrote is there afterwards.
+// TestWriteBeforeRename: another program writes between our last read and the rename: its text is kept.
 func TestWriteBeforeRename(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -94,7 +94,7 @@ func TestWriteBeforeRename(t *testing.T) {
 	}
 }
 
-// What somebody writes while we plan is planned for anew, and kept.
+// TestConcurrentEditIsReplanned: a write during planning is kept, and the plan is made again.
 func TestConcurrentEditIsReplanned(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -100,7 +100,7 @@ func TestRenameElsewhere(t *testing.T) {
 	}
 }
 
-// TestFormerNameIsSeen: an entry under the former name serves until setup renames it. One of another program is nobody's.
+// TestFormerNameIsSeen: an entry under the former name works until setup renames it. An entry of another program does not count.
 func TestFormerNameIsSeen(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -42,7 +42,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestReadOnly: a folder in which this user may not write. Root may write everywhere, so it becomes somebody else.
+// TestReadOnly: the user may not write in the folder. Root may write everywhere, so it becomes another user.
 func TestReadOnly(t *testing.T) {
 	if home := os.Getenv(childVariable); home != "" || os.Geteuid() != 0 {
 		q := request(t, "claude")

@@ -8,7 +8,7 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// What is there is told apart: as Install leaves it, of another release, edited, and nothing. Looking changes nothing.
+// TestLook: Look distinguishes an installed skill, one of another release, an edited one and none. It changes nothing.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	now := Parts(Name, driver.Markdown, nil)

@@ -133,7 +133,7 @@ func TestFormerJob(t *testing.T) {
 	}
 }
 
-// Whatever words a script is told, in whatever shell, the verb is told the same; what it says at its end is what the script says.
+// TestScriptArguments: the verb gets the arguments of the script unchanged, in every shell, and the script returns the output of the verb.
 func TestScriptArguments(t *testing.T) {
 	t.Parallel()
 	words := []string{

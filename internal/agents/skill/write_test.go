@@ -500,7 +500,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// Many at once write one skill, and nobody finds it half.
+// TestConcurrentInstall: many processes write one skill at once. No reader finds a partial file.
 func TestConcurrentInstall(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude")
