@@ -166,7 +166,7 @@ func TestTellOnce(t *testing.T) {
 	}
 }
 
-// A list that somebody else could have written accepts nothing.
+// TestRootsListPermissions: a list that another user could have written accepts no root.
 func TestRootsListPermissions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

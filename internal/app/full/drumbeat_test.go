@@ -25,8 +25,8 @@ func (a *asks) Try(_ context.Context, t watchdog.Target) (watchdog.Attempt, erro
 	return watchdog.Attempt{Did: true}, nil
 }
 
-// TestDrumbeatOfBus: what a drum is told of a bus is what lies there. An agent without a session that has sent something lately is left alone, one that
-// has not is asked; and after a halt nobody is whose user has not let him go on.
+// TestDrumbeatOfBus: the watchdog gets the stored state of the bus. An agent without a session that has sent recently is left alone, and
+// one that has not is asked. After a halt no agent is asked before its user has resumed it.
 func TestDrumbeatOfBus(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -19,7 +19,8 @@ import (
 	"tutti/internal/halt"
 )
 
-// TestNotifyReservationEnded: each is told once, whoever tells; who cannot be told for good is logged, and what may go later is an error.
+// TestNotifyReservationEnded: each agent is notified once. An agent that can never be notified is logged; a failure that may pass is an
+// error.
 func TestNotifyReservationEnded(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/attention/watchdog"
 )
 
-// TestDrumbeatSettings: what is set counts, and what cannot be meant is told with its line and what could be written; then nobody is asked.
+// TestDrumbeatSettings: valid settings apply. An invalid one is reported with its line and the valid values, and then no agent is asked.
 func TestDrumbeatSettings(t *testing.T) {
 	t.Parallel()
 	usual := DrumbeatConfig{Relauncher: "logging"}

@@ -70,7 +70,7 @@ func TestWatchBus(t *testing.T) {
 	w.wants(t, "mail")
 }
 
-// TestPresenceChanges: a heartbeat is no reason to look, a connection that begins or ends is one.
+// TestPresenceChanges: a new or ended connection causes a new snapshot; a heartbeat does not.
 func TestPresenceChanges(t *testing.T) {
 	home := ownHome(t)
 	on := onBus(t, home, "bus")
