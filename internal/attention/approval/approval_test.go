@@ -62,7 +62,7 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// Of many who answer at once, one is told that it did.
+// TestOnlyFirstAnswerIsAccepted: of many concurrent answers, exactly one is accepted.
 func TestOnlyFirstAnswerIsAccepted(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

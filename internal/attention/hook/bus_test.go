@@ -10,7 +10,7 @@ import (
 	"tutti/internal/comms/exchange"
 )
 
-// The project is looked for once: what comes while an event is dealt with is told with the next one, which sees that the mark is another.
+// TestEventProjectIsCached: an event looks for its project once. Later changes are reported with the next event, which sees another mark.
 func TestEventProjectIsCached(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

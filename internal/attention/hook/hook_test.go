@@ -70,7 +70,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// The word for a first contact, and the one after it: the key is pinned when it is proven that the agent was told of it.
+// TestFirstContactVerdict: the verdict of the first and of the second message. The key is pinned once the agent has seen the first.
 func TestFirstContactVerdict(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -209,8 +209,7 @@ func TestTwoConversations(t *testing.T) {
 	has(t, text, "0 unread messages", "not acknowledged: 1")
 }
 
-// TestResumeNotice: an agent that was told to stop, and that its user lets go on without a word of its own, is told so once, with its mail and
-// without any.
+// TestResumeNotice: an agent that was stopped and then resumed without a prompt gets one notice, with its mail or without.
 func TestResumeNotice(t *testing.T) {
 	t.Parallel()
 	for _, host := range hosts {
@@ -304,7 +303,7 @@ func TestHalt(t *testing.T) {
 	}
 }
 
-// Nobody under the switch can be let go on.
+// TestEngageUnderHalt: no agent can be engaged while the halt switch is on.
 func TestEngageUnderHalt(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

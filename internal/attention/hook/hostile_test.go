@@ -71,7 +71,7 @@ func TestAllTexts(t *testing.T) {
 	}
 }
 
-// What a peer calls itself, or its message is no word of ours, and nothing that a shell runs.
+// TestHostileNames: names of peers and messages never read as our text, and never reach a shell.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä\"", 4000)
@@ -144,7 +144,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Input of any kind is no reason to fail, or to print.
+// TestBadInput: no input makes the hook fail or print.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

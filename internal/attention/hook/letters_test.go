@@ -183,7 +183,7 @@ func (g *projectRig) wrote(conv string, kind protocol.Type, seq int) {
 	g.later(3 * time.Second)
 }
 
-// A message is told once, as text of a peer, with its verification, where the conversation stands and the rule.
+// TestCommsMessage: a message is shown once, as a peer's text, with its verification, the state of the conversation and the rule.
 func TestCommsMessage(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{"SessionStart", "UserPromptSubmit", "PostToolUse", "Stop"} {
@@ -223,8 +223,9 @@ func TestCommsMessage(t *testing.T) {
 	}
 }
 
-// What came with a prompt of which nothing came is told again with the next one, once: the program may have taken it back. A second hook
-// for that prompt changes nothing about it, also when it looks again, as it does while the mailbox has changed a moment ago.
+// TestCommsMessageAfterLostPrompt: a message that came with a prompt without a turn is shown once more with the next prompt, because the
+// program may have dropped it. A second hook for the first prompt does not change that, even if it reads the mailbox again because the
+// mailbox has just changed.
 func TestCommsMessageAfterLostPrompt(t *testing.T) {
 	t.Parallel()
 	for name, age := range map[string]time.Duration{"just come": 0, "a minute old": time.Minute} {
@@ -256,7 +257,8 @@ func TestCommsMessageAfterLostPrompt(t *testing.T) {
 	}
 }
 
-// Of two conversations of agents in one project one is told of a message that comes; one that begins is told of all that waits.
+// TestTwoConversationsOfAProject: of two conversations in one project, one gets a new message. A conversation that begins gets all waiting
+// messages.
 func TestTwoConversationsOfAProject(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
@@ -346,7 +348,7 @@ func TestCommsRules(t *testing.T) {
 	}
 }
 
-// A progress is no reason for a turn; it comes with the next thing that is said.
+// TestProgressStartsNoTurn: a progress message does not start a turn. It is shown with the next text.
 func TestProgressStartsNoTurn(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
@@ -428,8 +430,8 @@ func TestNoNewsReadsNothing(t *testing.T) {
 	}
 }
 
-// While it is halted nothing but the halt is told; after that the remark of the protocol is said once; and nothing is told before
-// the user has let the agent go on.
+// TestCommsHalted: during a halt only the halt is shown. Afterwards the remark of the protocol is shown once, and nothing else before the
+// user has resumed the agent.
 func TestCommsHalted(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
@@ -471,7 +473,7 @@ func TestCommsHalted(t *testing.T) {
 	has(t, text, "About second")
 }
 
-// The twelfth poll that finds nothing: silence is told once, to be passed on.
+// TestCommsPollSilence: the twelfth poll without news reports the silence once, for the agent to pass on.
 func TestCommsPollSilence(t *testing.T) {
 	t.Parallel()
 	for _, mailbox := range []bool{false, true} {
@@ -494,7 +496,7 @@ func TestCommsPollSilence(t *testing.T) {
 	}
 }
 
-// A release that comes is told; one that lay there before is not.
+// TestCommsRelease: a new release is shown; one that was there before is not.
 func TestCommsRelease(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
@@ -511,7 +513,8 @@ func TestCommsRelease(t *testing.T) {
 	has(t, text, "release from notes", "it is over: poll no more for it", "new at sequence 2, awaiting none")
 }
 
-// However many there are and whatever they are called, an answer keeps its size, also beside mail of the bus, and all of them are told.
+// TestManyCommsMessages: the answer keeps its size limit for any number of messages and any names, with bus mail too, and every message is
+// shown in the end.
 func TestManyCommsMessages(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
@@ -583,7 +586,8 @@ func TestHostileTitle(t *testing.T) {
 	}
 }
 
-// Of several hooks of one conversation one tells of a message; what could not be written is told again.
+// TestConcurrentCommsHooks: of several concurrent hooks of one conversation, one shows a message. A message that could not be printed is
+// shown again.
 func TestConcurrentCommsHooks(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)

@@ -53,7 +53,7 @@ func TestMailAfterInterruptedTurn(t *testing.T) {
 	}
 }
 
-// What a hook prints while another one of the conversation is at work is no less remembered.
+// TestConcurrentHooks: what a hook prints is recorded even if another hook of the conversation runs at the same time.
 func TestConcurrentHooks(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

@@ -100,7 +100,7 @@ func TestHookRecordsItsProcess(t *testing.T) {
 	}
 }
 
-// TestHaltNoticeIsNotAcknowledgement: an answer that only tells the model of the halt is no acknowledgement, because the agent goes on.
+// TestHaltNoticeIsNotAcknowledgement: an answer that only shows the halt to the model does not acknowledge it, because the agent continues.
 func TestHaltNoticeIsNotAcknowledgement(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]uint64{"codex": 0, "gemini": 0, "claude": 1} {

@@ -12,7 +12,7 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestWaitingListAtStart: at the beginning of a conversation its agent is told what waits, in one line in which nobody else has written.
+// TestWaitingListAtStart: a new conversation gets a list of what waits, in one line without a peer's text.
 func TestWaitingListAtStart(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

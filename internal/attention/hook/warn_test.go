@@ -32,7 +32,7 @@ func (g *rig) edit(host, conversation, file string) string {
 	return g.editBy(host, conversation, tool, g.dir, file)
 }
 
-// TestWarnAfter: the model of Gemini reads nothing that is said before a tool, so that it is told after it, and on record only then.
+// TestWarnAfter: Gemini's model does not read text from before a tool. It is warned after the tool, and recorded as warned only then.
 func TestWarnAfter(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -79,7 +79,7 @@ func TestWarnAfter(t *testing.T) {
 	}
 }
 
-// TestDropped: what Gemini is told when it resumes or clears a conversation never reaches its model. So nothing is said then, and the next
+// TestDropped: a text for Gemini when it resumes or clears a conversation never reaches its model. The hook stays silent then, and the next
 // prompt brings the mail.
 func TestDropped(t *testing.T) {
 	t.Parallel()
@@ -152,7 +152,7 @@ func (g *rig) editBy(host, conversation, tool, dir, file string) string {
 	return text
 }
 
-// TestWarn: who is about to change a file is told who has a lease on it, and nobody else is.
+// TestWarn: an agent about to change a file learns which agent has reserved it. Other agents do not.
 func TestWarn(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"claude", "gemini"} {
@@ -216,7 +216,7 @@ func TestWarn(t *testing.T) {
 	}
 }
 
-// TestWarnAfterHalt: as long as the user has not let an agent go on nothing is put before it, no warning either, and nobody is noted as warned.
+// TestWarnAfterHalt: before the user has resumed the agent it gets no text, not even a warning, and no agent is recorded as warned.
 func TestWarnAfterHalt(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)
@@ -418,8 +418,8 @@ func TestWarnEnded(t *testing.T) {
 	says("when its process was killed", false)
 }
 
-// TestWarnHostile: whoever can write the bus can name a holder as it likes. None has a line of its own, or reads like a word of ours, and what
-// cannot be a lease is none.
+// TestWarnHostile: anyone who can write the bus can give a holder any name. A name never gets a line of its own and never reads as our
+// text, and an invalid reservation is ignored.
 func TestWarnHostile(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

@@ -131,7 +131,7 @@ func TestJobIsReported(t *testing.T) {
 	}
 }
 
-// What is no question for a permission is none, and an agent that works on nothing is heard of nowhere.
+// TestJobIsNotReported: only questions for a permission are reported as such, and an agent without a job is not reported.
 func TestJobIsNotReported(t *testing.T) {
 	t.Parallel()
 	w := newWorker(t, "gemini")

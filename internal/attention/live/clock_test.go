@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// The tick after a gap is followed by one that was due anyway, however soon. Others need a heartbeat of their own to be there
-// again, so that long nobody is called absent.
+// TestGraceLastsAHeartbeat: the tick after a gap is soon followed by a regular one. Peers need one heartbeat to be present again, and no
+// peer is reported absent until then.
 func TestGraceLastsAHeartbeat(t *testing.T) {
 	t.Parallel()
 	const every = 20 * time.Second

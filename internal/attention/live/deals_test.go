@@ -22,8 +22,8 @@ func (d *deals) Look(context.Context) ([]agreement.Growth, error) {
 	return []agreement.Growth{{ID: "n:1", New: 1, Total: n}}, nil
 }
 
-// TestNegotiationNews: within dealsEvery a session is told of what was added to its negotiations, but for the time in which its user lets
-// nothing be told, and the bus is asked for nothing more often than that.
+// TestNegotiationNews: a session gets news of its negotiations within dealsEvery, except while its user is holding back pushes. The bus is
+// not polled more often than that.
 func TestNegotiationNews(t *testing.T) {
 	d := &deals{}
 	fake(t, func(o *Options) { o.Deals = func(*presence.Session) Deals { return d } }, func(t *testing.T, r *rig) {
@@ -48,7 +48,8 @@ func TestNegotiationNews(t *testing.T) {
 	})
 }
 
-// TestNegotiationNewsIsImmediate: what another party adds to a journal is told because the watcher of the store says so: no timer asks for a look.
+// TestNegotiationNewsIsImmediate: another party's journal entry is reported when the watcher of the store reports the change, without a
+// timer.
 func TestNegotiationNewsIsImmediate(t *testing.T) {
 	d := &deals{}
 	change := func(o *Options) {

@@ -109,7 +109,7 @@ func TestHeartbeat(t *testing.T) {
 	})
 }
 
-// TestClosedByOtherProcess: whoever has the right to close a session has the last word.
+// TestClosedByOtherProcess: a process that may close a session decides that it is closed.
 func TestClosedByOtherProcess(t *testing.T) {
 	for _, state := range []string{presence.Closed, presence.StateExpired} {
 		fakeNamed(t, state, func(t *testing.T, r *rig) {
@@ -261,7 +261,7 @@ func (r *rig) clear() {
 	synctest.Wait()
 }
 
-// TestHaltBetweenPolls: a halt that nobody here has seen stops pushes as well.
+// TestHaltBetweenPolls: a halt stops pushes even before this process has noticed it.
 func TestHaltBetweenPolls(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.open("sess:me")
@@ -303,7 +303,7 @@ func TestOpenedWhileHalted(t *testing.T) {
 	})
 }
 
-// TestSuspendedMachine: after a gap in its own ticking nobody is said to have left for a heartbeat, and nothing is told twice.
+// TestSuspendedMachine: after a gap in its own ticking a session reports no peer as absent for one heartbeat, and repeats nothing.
 func TestSuspendedMachine(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		sleeper, dead := r.peer("sess:p"), r.peer("sess:q")

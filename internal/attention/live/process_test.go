@@ -137,8 +137,8 @@ func (l *lodger) want(want string) {
 	}
 }
 
-// TestStoppedProcesses: two processes are stopped for longer than a session lasts, and both records are swept. Both are there
-// again at once, tell nobody that the other has left, and push the mail of the meantime once.
+// TestStoppedProcesses: two processes are stopped for longer than a session lasts, and both records are swept. Both are present again at
+// once, do not report each other as gone, and push the mail from the meantime once.
 func TestStoppedProcesses(t *testing.T) {
 	t.Parallel()
 	const beat = 250 * time.Millisecond

@@ -198,7 +198,7 @@ func TestInvalidMessageHidesNoOther(t *testing.T) {
 	})
 }
 
-// TestHalfWrittenMessage: a message that was half written when the session began is told when it is whole.
+// TestHalfWrittenMessage: a message that was half written when the session began is reported when it is complete.
 func TestHalfWrittenMessage(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, folder(t), nil)

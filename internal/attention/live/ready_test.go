@@ -93,7 +93,7 @@ func (h *hanging) Replace(ctx context.Context, k store.Key, data []byte, old sto
 	return h.Store.Replace(ctx, k, data, old)
 }
 
-// TestCloseDuringHeartbeat: a heartbeat that does not come back holds up the end no longer than whoever leaves wants to wait.
+// TestCloseDuringHeartbeat: a heartbeat that hangs delays the close only as long as the caller is willing to wait.
 func TestCloseDuringHeartbeat(t *testing.T) {
 	t.Parallel()
 	s := &hanging{Store: memstore.New(memstore.Options{}), hangs: make(chan struct{})}

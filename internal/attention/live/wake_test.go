@@ -13,7 +13,7 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestResumedInTerminal: who was let go on at a terminal is told of what comes then.
+// TestResumedInTerminal: an agent that was resumed at a terminal gets what arrives later.
 func TestResumedInTerminal(t *testing.T) {
 	on, fails := false, false
 	change := func(o *Options) {
@@ -67,7 +67,7 @@ func (w *waker) Mail()  { w.say("mail") }
 func (w *waker) Halt()  { w.say("halt") }
 func (w *waker) Close() { w.say("close") }
 
-// TestWaker: who wakes the agent is told of what is news, also where the session is told nothing, and of a halt.
+// TestWaker: the waker gets the news, also when the session does not, and learns of a halt.
 func TestWaker(t *testing.T) {
 	var w *waker
 	var may func() bool

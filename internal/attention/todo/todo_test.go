@@ -13,7 +13,7 @@ import (
 
 var noon = time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// TestJoin: one list, what holds somebody up first, the oldest before others, and no kind crowds out another one.
+// TestJoin: one list: first what blocks an agent, oldest first. No kind crowds out another.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	var many []Item
@@ -40,7 +40,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJobs: a job waits for a person and for who has submitted it.
+// TestJobs: a job waits for a person, and for the agent that submitted it.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	jobs := []*job.Job{

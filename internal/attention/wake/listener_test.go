@@ -195,7 +195,8 @@ func TestRelease(t *testing.T) {
 	p.ends("after the halt", waits, true)
 }
 
-// TestHookWhoseProgramEnded: of a hook whose program ended only the shell between them nobody hears how it ends. The bell says so.
+// TestHookWhoseProgramEnded: when the agent CLI of a waiting hook has ended, only the shell between them would see the hook's exit. The
+// bell reports that.
 func TestHookWhoseProgramEnded(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
@@ -255,7 +256,7 @@ func TestTell(t *testing.T) {
 	p.word(Word{Conversation: talk, Event: "PostToolUse"})
 }
 
-// TestInvalidInput: who says what is no word, too much, or nothing is shown out, and others are heard all the same.
+// TestInvalidInput: a client that sends an unknown word, too much, or nothing is disconnected, and others are still served.
 func TestInvalidInput(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)

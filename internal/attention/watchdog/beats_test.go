@@ -115,8 +115,8 @@ func (r *rig) alerts() []*escalation.Alert {
 	return all
 }
 
-// TestPauses: the fourth and seventh weakness. The first request comes one interval after the stop, the next after 1, 2, 4 more; then a person is
-// told, once, and the time at which that began stays.
+// TestPauses: the fourth and seventh weakness. The first request comes one interval after the stop, the next after 1, 2 and 4 more. Then
+// the agent is escalated once, and the recorded start does not change.
 func TestPauses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -222,7 +222,7 @@ func (r *rig) session(status string, beat, called time.Time) {
 	}
 }
 
-// TestNotStalled: what is no stall.
+// TestNotStalled: states that are not a stall.
 func TestNotStalled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -332,7 +332,7 @@ func TestWithoutRelauncher(t *testing.T) {
 	}
 }
 
-// TestEnded: a program that is proven to have ended makes an entry, whoever reads as not live without that does not.
+// TestEnded: an agent whose program is proven to have ended gets an entry. One that is only not live does not.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -370,7 +370,7 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestDeclined: that there is no way to an agent is no request, and ends before its person all the same.
+// TestDeclined: an agent that cannot be reached is not counted as asked, but is escalated in the end.
 func TestDeclined(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -453,7 +453,7 @@ func TestHaltDuringRound(t *testing.T) {
 	}
 }
 
-// TestTwoWatchdogs: one works, the other is told who does; and one that was stopped for too long does nothing more.
+// TestTwoWatchdogs: one works, and the other learns which one. A watchdog that was stopped for too long does nothing more.
 func TestTwoWatchdogs(t *testing.T) {
 	t.Parallel()
 	s, err := filestore.Open(t.TempDir()+"/.h2a", filestore.Options{Create: true, CreatedBy: "test"})
@@ -489,7 +489,7 @@ func TestTwoWatchdogs(t *testing.T) {
 	<-ended
 }
 
-// TestStoppedForLong: whoever wakes up after its lease is over asks nobody, also in the middle of a beat.
+// TestStoppedForLong: a watchdog that continues after its lease is over asks no agent, even in the middle of a round.
 func TestStoppedForLong(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -13,8 +13,8 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// TestRemoteAgent: a request goes, signed, to the endpoint of the agent, and is one that the program there follows. Without an endpoint, or with one that
-// does not take it, nobody was asked.
+// TestRemoteAgent: a signed request goes to the endpoint of the agent, and the program there follows it. Without an endpoint, or if the
+// endpoint refuses, the agent counts as not asked.
 func TestRemoteAgent(t *testing.T) {
 	t.Parallel()
 	const url = "http://127.0.0.1:1/h2a/envelopes"

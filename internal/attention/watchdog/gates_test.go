@@ -42,7 +42,7 @@ func (r *rig) put(k store.Key, raw string) {
 
 func agent(n int) address.Instance { return address.Instance(fmt.Sprintf("claude:a:%012x", n)) }
 
-// TestBlocked: an agent that has said what it is blocked by is not asked, and not put before its person; when that is resolved it is asked.
+// TestBlocked: an agent that has reported a blocker is neither asked nor escalated. Once the blocker is resolved it is asked.
 func TestBlocked(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// TestBlockersOfOthersAreIgnored: what others are blocked by, or somebody has laid under another name, keeps nobody from being asked.
+// TestBlockersOfOthersAreIgnored: blockers of other agents, and those stored under a wrong name, do not keep an agent from being asked.
 func TestBlockersOfOthersAreIgnored(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -119,7 +119,8 @@ func TestBlockersOfOthersAreIgnored(t *testing.T) {
 	}
 }
 
-// TestWaitingDoNotUseTheLimit: those who are found to wait for a person keep nobody from being asked, however many they are, and are looked at again in turn.
+// TestWaitingDoNotUseTheLimit: agents that wait for a person do not use up the limit of a round, however many they are, and are checked
+// again in turn.
 func TestWaitingDoNotUseTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, waiting := range []int{busy, looks - 1, 5 * looks} {
@@ -160,7 +161,7 @@ func TestWaitingDoNotUseTheLimit(t *testing.T) {
 	}
 }
 
-// TestEscalatedAgain: an agent that is given up a second time is put before its person again: also when the first time was answered, or left lying.
+// TestEscalatedAgain: an agent that stalls for good a second time is escalated again, whether or not the first escalation was answered.
 func TestEscalatedAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -256,7 +257,7 @@ func TestReportUnknown(t *testing.T) {
 	}
 }
 
-// TestOneAgent: an agent that is recorded in two spellings is asked as one, and an entry under the name of another agent speaks for nobody.
+// TestOneAgent: an agent recorded in two spellings is asked once, and an entry under the name of another agent is ignored.
 func TestOneAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -351,7 +352,7 @@ func TestClearedEntryStaysCleared(t *testing.T) {
 	}
 }
 
-// TestManyEnded: of many sessions of which nobody knows whether their programs live a bounded number is looked into in one beat, and in time each.
+// TestManyEnded: of many sessions whose processes are unknown, one round checks a bounded number, and later rounds check the others.
 func TestManyEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -368,7 +369,7 @@ func TestManyEnded(t *testing.T) {
 	}
 }
 
-// TestClearedWhileDecided: of an agent whose stop was cleared while the decider thought, nobody is told.
+// TestClearedWhileDecided: a stall that is cleared while the decider runs is not escalated.
 func TestClearedWhileDecided(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

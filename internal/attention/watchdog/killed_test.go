@@ -79,8 +79,8 @@ func (m *mortal) Append(ctx context.Context, k store.Key, after store.Pos, line 
 	return m.Store.Append(ctx, k, after, line)
 }
 
-// TestKilledAtEachStep: whoever is killed in the middle of asking an agent, and is started again at once, does not ask it a second time before its pause
-// is over, and the cap holds. Nobody is put away of whom no person hears, and no alert stays of one that went on.
+// TestKilledAtEachStep: a watchdog that is killed while it asks an agent and restarted at once does not ask again before the pause is over,
+// and keeps the cap. No agent is given up without an escalation, and no alert stays for an agent that continued.
 func TestKilledAtEachStep(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -209,8 +209,8 @@ func (r *rig) spentUp() {
 	}
 }
 
-// TestClaimedFirst: no way to an agent types, sends or starts anything before that is written down, and none when it cannot be. When something was begun and
-// nobody knows what came of it, no second way is taken.
+// TestClaimedFirst: the watchdog records each attempt before it types, sends or starts anything, and does nothing if it cannot. If the
+// outcome of an attempt is unknown, it does not try a second way.
 func TestClaimedFirst(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

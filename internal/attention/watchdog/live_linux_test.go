@@ -50,8 +50,8 @@ func signalled(t *testing.T, c *exec.Cmd, s syscall.Signal, state string) {
 	}
 }
 
-// TestStoppedProcess: an agent whose processes are stopped reads as not live as soon as its session is no more kept. It has not ended: nobody asks it
-// to go on, also not when it is back. When its process is dead, it is asked.
+// TestStoppedProcess: an agent whose processes are stopped reads as not live once its session expires. It has not ended, so it is not
+// asked, not even when it is back. Once its process is dead, it is asked.
 func TestStoppedProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

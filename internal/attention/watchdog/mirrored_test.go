@@ -32,8 +32,8 @@ func (r *rig) shown(id address.SessionID, status string, beat time.Time, o prese
 	}
 }
 
-// TestMirroredSession: of an agent of another machine nobody finds out here that it has ended, whatever process and pane its session names,
-// and an agent of this one is not looked for where a mirrored session of it says that it is. The fifteenth weakness.
+// TestMirroredSession: this machine does not judge whether an agent of another machine has ended, whatever process and pane its session
+// names. A local agent is not looked for where a mirrored session of it says. The fifteenth weakness.
 func TestMirroredSession(t *testing.T) {
 	t.Parallel()
 	for mirroredAt, want := range map[string]int{"": 1, "2030-05-01T09:58:00.000Z": 0} {
@@ -95,7 +95,8 @@ func TestHeartbeatInTheFuture(t *testing.T) {
 
 func (r *rig) step() time.Duration { s := r.o.Settings.Full(); return s.Interval }
 
-// TestMirroredConductor: an agent that is only mirrored here asks for nobody else, also where a registration names it; who is registered does.
+// TestMirroredConductor: an agent that is only mirrored here may ask for no other agent, even if a registration names it. A registered one
+// may.
 func TestMirroredConductor(t *testing.T) {
 	t.Parallel()
 	r := newPostRig(t, "scope:b")

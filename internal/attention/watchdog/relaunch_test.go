@@ -164,7 +164,7 @@ func TestPanes(t *testing.T) {
 	}
 }
 
-// TestAmbiguous: two servers of tmux count their panes alike. Nobody knows which is meant, and nothing is typed.
+// TestAmbiguous: two tmux servers number their panes alike. The pane is ambiguous, and nothing is typed.
 func TestAmbiguous(t *testing.T) {
 	t.Parallel()
 	one, two := newStage(t), newStage(t)
@@ -181,7 +181,8 @@ func TestAmbiguous(t *testing.T) {
 	}
 }
 
-// TestProof: the end of an agent is proven by the process that kept its session, and by its pane; a server of its own that has died alone is no proof.
+// TestProof: the end of an agent is proven by the process that kept its session, and by its pane. That only its own server has died does
+// not prove it.
 func TestProof(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

@@ -212,8 +212,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestMirroredAsker: the key of an agent that was only shown here by another bus proves nothing, and where somebody here vouches for it, it
-// has still chosen its scopes itself, and asks for nobody but itself by them.
+// TestMirroredAsker: the key of an agent that another bus only mirrored proves nothing. Where a local agent vouches for it, the agent has
+// still chosen its own scopes, and they let it ask only for itself.
 func TestMirroredAsker(t *testing.T) {
 	t.Parallel()
 	r := newPostRig(t, "scope:b")
@@ -239,8 +239,8 @@ func TestMirroredAsker(t *testing.T) {
 	}
 }
 
-// TestRoundFollowsRequests: where somebody beats, requests are followed with the beat, and asked for once is asked once; those that do not count are taken away,
-// and where the agent waits for its person they stay.
+// TestRoundFollowsRequests: a round also follows requests, and a request is followed once. Invalid requests are removed; those for an agent
+// that waits for its person stay.
 func TestRoundFollowsRequests(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

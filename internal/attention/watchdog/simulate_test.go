@@ -100,7 +100,7 @@ func TestReplayMatchesWatchdog(t *testing.T) {
 	}
 }
 
-// TestOversizedDayFile: a file that somebody else has made costs no more than it is long.
+// TestOversizedDayFile: reading a foreign file costs no more than its length.
 func TestOversizedDayFile(t *testing.T) {
 	t.Parallel()
 	far := `{"event":"recorded","instance":"a:b","workStatus":"paused","at":"2930-05-01T10:00:00.000Z"}`
