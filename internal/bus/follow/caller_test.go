@@ -13,7 +13,7 @@ import (
 	"tutti/internal/store/memstore"
 )
 
-// TestFullPollOnDemand: who brings a timer of his own decides when everything is looked at, and when somebody has left.
+// TestFullPollOnDemand: a caller with its own timer decides when everything is read, and when an agent has left.
 func TestFullPollOnDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

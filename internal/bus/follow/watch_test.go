@@ -274,7 +274,7 @@ func TestHaltSilences(t *testing.T) {
 	})
 }
 
-// What came under halt is no news, however late the store tells of it.
+// TestHaltEndsBeforeTheHint: mail that arrived during a halt is not reported as new, however late the store reports the change.
 func TestHaltEndsBeforeTheHint(t *testing.T) {
 	both(t, func(t *testing.T, s store.Docs) {
 		b := start(t, s, only("me"))
@@ -341,8 +341,8 @@ func TestHaltedAtTheStart(t *testing.T) {
 	b.want("halted the switch cannot be read")
 }
 
-// A file that a foreign program fills after it has made it is told when it is whole, one that stays unfit is named once, and
-// neither hides another.
+// TestInvalidFiles: a file that another program creates and then fills is reported when it is complete. One that stays invalid is named
+// once, and neither hides another file.
 func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	s := folder(t)

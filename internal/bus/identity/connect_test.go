@@ -133,8 +133,8 @@ func TestConnectSameProcess(t *testing.T) {
 	})
 }
 
-// TestConnectThroughWrapper: the session of an agent was made with the process that its package starts; the program that works is a
-// child of that, and its server and its hooks know no conversation, or one that nobody has seen.
+// TestConnectThroughWrapper: the session of an agent names the process that its package starts. The real program is a child of that
+// process, and its server and hooks have no known conversation.
 func TestConnectThroughWrapper(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {

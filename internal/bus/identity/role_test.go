@@ -8,7 +8,7 @@ import (
 	"tutti/internal/bus/registry"
 )
 
-// TestConnectWithRole: a new agent is registered with the role that it is given; one that is there keeps what it has, and is told.
+// TestConnectWithRole: a new agent is registered with the given role. An existing one keeps its role, and the caller learns that.
 func TestConnectWithRole(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {

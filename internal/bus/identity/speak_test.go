@@ -238,7 +238,7 @@ func TestPersonOnFirstUse(t *testing.T) {
 	})
 }
 
-// TestTwoRoots: the same user is somebody else on another bus.
+// TestTwoRoots: the same user has another identity on another bus.
 func TestTwoRoots(t *testing.T) {
 	t.Parallel()
 	a, b := fileKeeper(t), fileKeeper(t)
@@ -257,7 +257,7 @@ func TestTwoRoots(t *testing.T) {
 	}
 }
 
-// TestHostileBinding: whoever can write the log cannot lend a conversation the id of a person.
+// TestHostileBinding: an entry in the log cannot give a conversation the id of a person.
 func TestHostileBinding(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {

@@ -9,8 +9,8 @@ import (
 	"tutti/internal/halt"
 )
 
-// TestEngagedUnknown: when the memory of halts is damaged, so that only their number is left, nobody counts as one whose user has let it go on; once
-// it is whole again that can be said.
+// TestEngagedUnknown: if the halt counter is damaged and only its number is left, no agent counts as engaged. Once it is repaired, agents
+// do again.
 func TestEngagedUnknown(t *testing.T) {
 	t.Parallel()
 	b := newBus(t)

@@ -119,7 +119,7 @@ func TestFloodWithoutIndex(t *testing.T) {
 	}
 }
 
-// TestSeenOfFlood: whoever was shown many and acknowledged none is still offered the next ones, each once, up to the last.
+// TestSeenOfFlood: a reader that was shown many messages and acknowledged none still gets the next ones, each once, up to the last.
 func TestSeenOfFlood(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")

@@ -133,7 +133,7 @@ func TestOffboardedIsRefused(t *testing.T) {
 	}
 }
 
-// TestOffboardedChannel: nobody who is gone stands for a channel, whatever it says of itself.
+// TestOffboardedChannel: a retired agent never receives for a channel, whatever its session says.
 func TestOffboardedChannel(t *testing.T) {
 	b := newBus(t)
 	ana, eve := b.agent("claude", "ana"), b.agent("codex", "eve")
@@ -149,7 +149,7 @@ func TestOffboardedChannel(t *testing.T) {
 	}
 }
 
-// TestSubagentMail: mail to a subagent lies in its own box, and nothing more comes when it was revoked.
+// TestSubagentMail: mail to a subagent is stored in its own mailbox, and none arrives after the subagent was revoked.
 func TestSubagentMail(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")

@@ -36,8 +36,8 @@ func (b *bus) second(from *identity.Speaker, to address.Instance, id, text strin
 	return raw
 }
 
-// TestTwoKeysAtFirstContact: whoever can write the registry adds a key to an agent before anybody has met it. Only one key
-// can be the first, and what is signed with the other one must not hide what is not.
+// TestTwoKeysAtFirstContact: anyone who can write the registry can add a key to an agent before the first contact. Only one key can be
+// pinned first, and a message under the other must not hide the rest.
 func TestTwoKeysAtFirstContact(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy Policy
@@ -69,7 +69,7 @@ func TestTwoKeysAtFirstContact(t *testing.T) {
 	}
 }
 
-// TestPinnedWhenShown: what a reader never saw must not be what he is told to have met before.
+// TestPinnedWhenShown: a key is pinned only when its message was shown to the reader.
 func TestPinnedWhenShown(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
@@ -91,7 +91,7 @@ func TestPinnedWhenShown(t *testing.T) {
 	}
 }
 
-// TestUnreadablePins: without pins nobody can say that a key is new. Nothing may be claimed for a reader who gets nothing.
+// TestUnreadablePins: without readable pins a key cannot be called new. Nothing may be claimed for a reader that gets nothing.
 func TestUnreadablePins(t *testing.T) {
 	b := newBus(t)
 	path := filepath.Join(t.TempDir(), "pins")
@@ -131,8 +131,7 @@ func TestGrantDoesNotRegister(t *testing.T) {
 	}
 }
 
-// TestBatchIDTaken: somebody takes an id of a batch after it was looked at. The other letters are sent, and said
-// to be.
+// TestBatchIDTaken: another sender takes an id of a batch after the check. The other messages are sent, and reported as sent.
 func TestBatchIDTaken(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")

@@ -7,7 +7,7 @@ import (
 	"tutti/internal/core/address"
 )
 
-// TestOfferReturned: who was offered a message and is over leaves it to others at once; nobody else can do that in its name.
+// TestOfferReturned: a reader that ends returns its offered messages to others at once. No other process can return them in its name.
 func TestOfferReturned(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		const id = "env:1:aa"

@@ -8,8 +8,8 @@ import (
 	"tutti/internal/store"
 )
 
-// TestOfferSkipsInvalidCopies: what lies under the name of a message in one folder, and is none, keeps nobody from the good copy
-// in another folder, nor from other messages.
+// TestOfferSkipsInvalidCopies: an invalid file under the name of a message in one folder hides neither the valid copy in another folder nor
+// other messages.
 func TestOfferSkipsInvalidCopies(t *testing.T) {
 	for what, junk := range map[string][]byte{
 		"half":      []byte(`{"protocol":"sentropic.h2a","id":"env:1"`),
@@ -41,7 +41,7 @@ func TestOfferSkipsInvalidCopies(t *testing.T) {
 	}
 }
 
-// TestFileChangedAfterListing: who has listed a message and finds something else in its place is told what, and gets the others.
+// TestFileChangedAfterListing: a reader whose listed message was replaced gets an error for it, and gets the other messages.
 func TestFileChangedAfterListing(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		for _, id := range []string{"env:1", "env:2", "env:3", "env:4"} {

@@ -31,8 +31,8 @@ func TestOnlyStored(t *testing.T) {
 	}
 }
 
-// TestLinesMatchList compares lines with messages in a mailbox of two
-// folders that has some read mail, long ids and files that are no messages.
+// TestLinesMatchList: compares lines with messages in a mailbox of two folders that has some read mail, long ids and files that are not
+// messages.
 func TestLinesMatchList(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		const label = "claude:desk"

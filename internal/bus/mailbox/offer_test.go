@@ -76,7 +76,7 @@ func TestOfferRules(t *testing.T) {
 	}
 }
 
-// Bad lines say nothing and stop nobody; long ids and results fit into a line.
+// TestTrailLines: invalid lines are ignored and block no reader; long ids and results fit into a line.
 func TestTrailLines(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

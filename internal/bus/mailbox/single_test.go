@@ -21,8 +21,7 @@ func copiesNamed(t *testing.T, what string, errs []error, name string) {
 	}
 }
 
-// TestCopyUnderAnotherName: a file that has the id of a message hides it nowhere, whatever its own name, its time or the
-// folder that it lies in.
+// TestCopyUnderAnotherName: a file with the id of a message never hides that message, whatever the file's name, time or folder.
 func TestCopyUnderAnotherName(t *testing.T) {
 	for what, c := range map[string]struct {
 		owner string

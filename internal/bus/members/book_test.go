@@ -129,7 +129,7 @@ func TestMirroredChannel(t *testing.T) {
 	})
 }
 
-// TestMirroredLabel: a label is that of who is registered here, also while only agents that another bus shows are live under it.
+// TestMirroredLabel: a label belongs to the agent registered here, even while only mirrored agents are live under it.
 func TestMirroredLabel(t *testing.T) {
 	t.Parallel()
 	const other, third = address.Instance("claude:api:eeeeeeeeeee1"), address.Instance("claude:api:eeeeeeeeeee2")
@@ -231,7 +231,7 @@ func (failing) List(context.Context, store.Kind, string) iter.Seq2[store.Entry, 
 	return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, errDisk) }
 }
 
-// TestBookReportsErrors: a store that cannot be read is no empty one, or a live agent would be called unknown.
+// TestBookReportsErrors: a store that cannot be read is an error and not an empty store; otherwise a live agent would be called unknown.
 func TestBookReportsErrors(t *testing.T) {
 	t.Parallel()
 	s := failing{memstore.New(memstore.Options{})}

@@ -9,7 +9,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestClosedByOthers: the owner of a session that somebody closed does not bring it back, and is told.
+// TestClosedByOthers: the owner of a session that another process closed does not reopen it, and gets an error.
 func TestClosedByOthers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, docs store.Docs) {

@@ -14,8 +14,8 @@ import (
 	"tutti/internal/store/memstore"
 )
 
-// TestMirrored: what another bus has shown is no registration where there is one, whoever came first and however it is spelled, and its keys
-// count for nothing but more of the same.
+// TestMirrored: a mirrored agent never replaces a registration, in any order and spelling, and its keys are valid only for more mirrored
+// data.
 func TestMirrored(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -83,7 +83,7 @@ func TestMirrored(t *testing.T) {
 	}
 }
 
-// TestMirroredKeys: a key that came with a mirror counts from when somebody here adds it until it is revoked, and can be revoked before.
+// TestMirroredKeys: a mirrored key is valid from when a local agent adds it until it is revoked. It can be revoked before that.
 func TestMirroredKeys(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -120,7 +120,7 @@ func TestMirroredKeys(t *testing.T) {
 	wants("both revoked", nil, nil)
 }
 
-// TestMirroredUnder: a label is told to be that of who is registered here, and who is only mirrored counts where there is nobody else.
+// TestMirroredUnder: a label belongs to the registered agent. A mirrored one counts only if no agent is registered under it.
 func TestMirroredUnder(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, log store.Log) {

@@ -200,7 +200,7 @@ func TestLookups(t *testing.T) {
 	})
 }
 
-// TestBadLine: a line that is no JSON, inside and at the end, hides nothing and does not keep others from registering.
+// TestBadLine: a line that is not JSON, in the middle or at the end, hides no entry and blocks no registration.
 func TestBadLine(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "root")

@@ -7,8 +7,8 @@ import (
 	"tutti/internal/core/signature"
 )
 
-// TestManyKeys: whoever can write the registry adds keys to an agent. Each of them costs a reader a verification for each
-// signature, so only some are tried, and the pinned one always is.
+// TestManyKeys: anyone who can write the registry can add keys to an agent. Each costs a reader one verification per signature, so only
+// some are tried, and the pinned one always is.
 func TestManyKeys(t *testing.T) {
 	t.Parallel()
 	k := Keys{Pins: []signature.Public{{1, 2, 3}}}

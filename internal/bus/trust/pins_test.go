@@ -237,8 +237,8 @@ func BenchmarkGet(b *testing.B) {
 	})
 }
 
-// TestBound: what a person has said once to be somebody's key remains known beside the one that came after it, until it is forgotten; what
-// was only met is not among them.
+// TestBound: a key that a person has once confirmed stays known beside its successor until it is forgotten. A key that was only met does
+// not.
 func TestBound(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pins")
