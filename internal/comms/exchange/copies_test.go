@@ -40,7 +40,7 @@ func TestCopiesWithoutLedger(t *testing.T) {
 	}
 }
 
-// TestSignersNotAFile: what lies in the place of the map of signers allows nobody, and is not waited for.
+// TestSignersNotAFile: if the signers file is not a regular file, no signer is allowed, and reading it does not block.
 func TestSignersNotAFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -113,8 +113,7 @@ func TestDeliverAddsMissingSignature(t *testing.T) {
 	only(t, b.Path(), aName, aName+".asc")
 }
 
-// TestDeliverUnsigned: a signature that a dead send has left does not come under a text that has none.
-// TestDeliverSignatureNotAFile: a message that nobody can verify is not reported as there.
+// TestDeliverSignatureNotAFile: a message without a regular signature file is not reported as delivered, because it cannot be verified.
 func TestDeliverSignatureNotAFile(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -11,7 +11,7 @@ import (
 	"tutti/internal/comms/protocol"
 )
 
-// TestFullRecords: a record that is too large stops nothing, and what is said of it is a command that makes it small enough.
+// TestFullRecords: a record over its size limit blocks nothing, and the report names the command that shortens it.
 func TestFullRecords(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

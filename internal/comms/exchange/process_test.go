@@ -261,8 +261,8 @@ func TestKilledWriters(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenFiles: a sender dies with only the signature in its place. Nobody sees a message, nobody is kept waiting by its
-// lock, and the same send completes it.
+// TestKilledBetweenFiles: a sender dies after it has written only the signature. No reader sees a message, its lock blocks no one, and the
+// same send completes it.
 func TestKilledBetweenFiles(t *testing.T) {
 	r := newRig(t)
 	p := r.project("notes")

@@ -365,7 +365,7 @@ func TestReceiveRebuildsOnce(t *testing.T) {
 	}
 }
 
-// TestReceiveOutsideProject: the folder that the program is called in is no matter.
+// TestReceiveOutsideProject: receive works from any folder.
 func TestReceiveOutsideProject(t *testing.T) {
 	r := newRig(t)
 	r.keys([]commstest.Who{commstest.Alice})

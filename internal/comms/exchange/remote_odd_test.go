@@ -10,7 +10,7 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// TestSendSignatureNotAFile: a message is not delivered before its signature lies beside it.
+// TestSendSignatureNotAFile: a message is delivered only after its signature is stored beside it.
 func TestSendSignatureNotAFile(t *testing.T) {
 	t.Parallel()
 	r, _, box := remote(t)
@@ -28,7 +28,8 @@ func TestSendSignatureNotAFile(t *testing.T) {
 	r.fails(r.letter(1), General, CodeMailbox) // the text lies there, and nobody can verify it
 }
 
-// TestSendRecordedBeforeBundleRemoved: who is killed in between sends again, and then it is recorded; the other way nobody would know of it.
+// TestSendRecordedBeforeBundleRemoved: a sender that is killed in between sends again, and then the send is recorded. In the other order
+// the send would never be recorded.
 func TestSendRecordedBeforeBundleRemoved(t *testing.T) {
 	t.Parallel()
 	r, m, _ := remote(t)

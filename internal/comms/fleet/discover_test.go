@@ -137,7 +137,7 @@ func TestDiscoverWithShellStartupFiles(t *testing.T) {
 	}
 }
 
-// What lies in the cache is believed as far as it can be so.
+// TestDamagedCache: the valid part of a damaged cache is used.
 func TestDamagedCache(t *testing.T) {
 	t.Parallel()
 	o := testOffice(t)

@@ -71,7 +71,7 @@ func TestHaltAndResumeOneMachine(t *testing.T) {
 	}
 }
 
-// A switch that is no plain file halts and stays; a folder cannot be cleared from here.
+// TestRemoteSwitchNotAFile: a switch that is not a regular file halts and stays; a folder cannot be cleared from here.
 func TestRemoteSwitchNotAFile(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "beta")

@@ -15,7 +15,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(commstest.Main(m)) }
 
-// TestRefused: a message that its receiver refuses moves no conversation and hides nothing, whoever signed it; it is counted apart and named.
+// TestRefused: a message that its receiver refuses changes no conversation and hides nothing, whatever its signature. It is counted
+// separately and named.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	const release = "#+RELEASE_STATUS: complete\n"

@@ -180,8 +180,8 @@ func aTalk(t *rapid.T) []Event {
 	return events
 }
 
-// The order in which messages are read, and copies from a second place, change nothing; and nobody but the originator of
-// the round ends a conversation.
+// TestFoldProperties: the order of reading, and copies from a second place, change nothing. Only the originator of the round ends a
+// conversation.
 func TestFoldProperties(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,8 +209,8 @@ func TestFoldProperties(t *testing.T) {
 	})
 }
 
-// What may be sent by the rules of the cap never gets beyond it: after the second insisting there is neither pushback nor
-// insisting until somebody escalates, completes or releases.
+// TestPushbackCap: messages that the rules allow never exceed the cap: after the second insistence neither side may push back or insist
+// until one escalates, completes or releases.
 func TestPushbackCap(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -237,7 +237,7 @@ func TestRefusedCopies(t *testing.T) {
 	}
 }
 
-// When two sessions have acted on two copies at the same time, none of them is told afterwards that it had no message.
+// TestBothCopiesActedOn: if two sessions have acted on two copies at the same time, both messages keep their verdict.
 func TestBothCopiesActedOn(t *testing.T) {
 	t.Parallel()
 	text := aMessage()

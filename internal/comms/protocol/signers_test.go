@@ -36,7 +36,7 @@ func TestSigners(t *testing.T) {
 	}
 }
 
-// A map that is not understood allows nobody.
+// TestBrokenSigners: an invalid signers map allows no signer.
 func TestBrokenSigners(t *testing.T) {
 	t.Parallel()
 	key := strings.Repeat("A", 40)
