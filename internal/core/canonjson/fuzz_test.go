@@ -60,7 +60,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// Valid says what encoding/json says, but for text that is no UTF-8 and for deep nesting.
+// FuzzValid: Valid agrees with encoding/json, except for invalid UTF-8 and deep nesting.
 func FuzzValid(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
