@@ -27,8 +27,8 @@ func (b *bench) hold(who address.Instance, ttl time.Duration) (release func()) {
 	}
 }
 
-// TestBesideServer: the server of a sender looks after the same mailbox. What it was about to tell of and did not, because it has no
-// desktop or was ended, is told of here; what it has told of is not.
+// TestBesideServer: the server of a sender watches the same mailbox. The daemon sends the notices that the server did not send, because it
+// has no desktop or was ended, and no others.
 func TestBesideServer(t *testing.T) {
 	t.Parallel()
 	b := begin(t)

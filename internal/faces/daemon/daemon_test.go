@@ -113,7 +113,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestHangingPart: a part that does not end holds nobody up.
+// TestHangingPart: a part that does not end does not delay the end of the daemon.
 func TestHangingPart(t *testing.T) {
 	t.Parallel()
 	s, out := service(t)

@@ -56,8 +56,8 @@ func besideAs(t *testing.T, root, settings string, env func(string) string, part
 	return b
 }
 
-// TestTwoWatchdogs: of two programs on a bus one asks agents to go on; the other one says who does, asks nobody, and does it when the first has ended. One
-// without a relauncher is in nobody's way.
+// TestTwoWatchdogs: of two programs on a bus one asks agents to go on. The other names it, asks no agent, and takes over when the first has
+// ended. One without a relauncher does not take the role.
 func TestTwoWatchdogs(t *testing.T) {
 	t.Parallel()
 	b := prepare(t)
@@ -88,7 +88,7 @@ func TestTwoWatchdogs(t *testing.T) {
 	two.out.shows(t, tried)
 }
 
-// TestLapse: a matter that nobody decides in time is put on record when its end comes, once, and the journal holds.
+// TestLapse: an escalation that is not decided in time is recorded once when its deadline passes, and the journal stays valid.
 func TestLapse(t *testing.T) {
 	t.Parallel()
 	b := prepare(t)
@@ -131,8 +131,8 @@ func TestLapse(t *testing.T) {
 	}
 }
 
-// TestPrincipalNotified: when an agent is escalated, the principal with whom it is registered gets one message, from whoever speaks where the
-// program was started. Where nobody does, and where that is the principal itself, none goes.
+// TestPrincipalNotified: when an agent is escalated, its registered principal gets one message from the identity that started the daemon.
+// Without such an identity, or if it is the principal itself, no message is sent.
 func TestPrincipalNotified(t *testing.T) {
 	t.Parallel()
 	b := prepare(t)

@@ -9,7 +9,7 @@ import (
 	"tutti/internal/sessions/job"
 )
 
-// TestJobs: a job that nobody else follows ends when its time is over, and a person hears of what has to be looked at.
+// TestJobs: a job without another follower ends at its deadline, and a person is notified of what to review.
 func TestJobs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	b, _, err := job.At(".")

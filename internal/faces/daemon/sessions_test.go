@@ -23,7 +23,8 @@ func openRegistry(path string) (registry.Registry, error) {
 	return reg, nil
 }
 
-// TestSessions: the registry of the folder is kept true as soon as it is there and nobody else does it, and others that were named are, too.
+// TestSessions: the daemon maintains the registry of the folder as soon as it exists and no other monitor does, and the other named
+// registries too.
 func TestSessions(t *testing.T) {
 	sockets, err := os.MkdirTemp("/tmp", "td") // the path of a socket may have 107 bytes
 	if err != nil {

@@ -160,7 +160,7 @@ func TestClosedOutputCommand(t *testing.T) {
 	}
 }
 
-// A server that is no server must not keep a newcomer waiting, and the step must be named.
+// TestInvalidServers: a program that is not a server must not block the demo, and the failed step is named.
 func TestInvalidServers(t *testing.T) {
 	for name, text := range map[string]string{
 		"answers nothing": "exec sleep 60\n",

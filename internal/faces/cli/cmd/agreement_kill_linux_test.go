@@ -208,8 +208,8 @@ func (p *pact) killed(id string, after time.Duration) (entries int, done bool) {
 	return s.Entries, s.State == negotiation.Stabilized
 }
 
-// TestTwentyPrograms lets twenty programs counter one offer at once: one does, and the others are told why not and what to type,
-// which is what they then type. In the end all sign at once.
+// TestTwentyPrograms: twenty programs counter one offer at once. One succeeds; the others learn why they failed and what to type, and then
+// type it. In the end all sign at once.
 func TestTwentyPrograms(t *testing.T) {
 	if boundtest.Race {
 		t.Skip("what runs is in other processes")

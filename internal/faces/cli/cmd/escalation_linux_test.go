@@ -154,8 +154,8 @@ func TestAnswerAtTerminal(t *testing.T) {
 	has(run(0, "escalation", "show", "evt-1"), "answered: keep")
 }
 
-// TestTrustEarlierKey: what to type where somebody has answered under an earlier key leads there, in as many steps as there are keys, or by the
-// file of the key.
+// TestTrustEarlierKey: if a person has answered under an earlier key, the hinted commands lead to trust in it, in as many steps as there
+// are keys, or by the file of the key.
 func TestTrustEarlierKey(t *testing.T) {
 	t.Parallel()
 	d := newSitting(t)
@@ -197,7 +197,7 @@ func TestTrustEarlierKey(t *testing.T) {
 	d.has(d.run(0, "escalation", "show", "evt-1"), answered)
 }
 
-// TestRevokeLastKey: who has no key left to prove a revocation with is told what that takes away, and can revoke all the same.
+// TestRevokeLastKey: a user without a key to prove a revocation learns the consequences, and can still revoke.
 func TestRevokeLastKey(t *testing.T) {
 	t.Parallel()
 	d := newSitting(t)

@@ -14,8 +14,8 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// "halt --kill --tailnet" ends the agents of this user on the other machines, by the real ssh, and those of nobody else. A machine without
-// tutti is halted and named.
+// TestKillOnMachines: "halt --kill --tailnet" ends this user's agents on the other machines, over the real ssh, and no other user's. A
+// machine without tutti is halted and named.
 func TestKillOnMachines(t *testing.T) {
 	t.Parallel()
 	if boundtest.Race {

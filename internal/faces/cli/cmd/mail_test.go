@@ -119,8 +119,8 @@ func TestInterruptWhileReading(t *testing.T) {
 	}
 }
 
-// An interrupt at any moment of a send leaves a word that is true: what is said to be refused lies nowhere, and what lies
-// there was said to be deposited.
+// TestInterruptedSend: a send that is interrupted at any moment reports the truth: a refused message is not stored, and a stored one is
+// reported as deposited.
 func TestInterruptedSend(t *testing.T) {
 	t.Parallel()
 	h := newMailHome(t)

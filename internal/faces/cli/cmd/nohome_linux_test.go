@@ -11,8 +11,8 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// TestHostWithoutHome: without HOME it is the home folder of the account that counts, as for everything else; who has none is
-// told so, and nothing is written anywhere.
+// TestHostWithoutHome: without HOME the home folder of the account is used, as by every verb. A user without one gets an error, and nothing
+// is written.
 func TestHostWithoutHome(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -65,8 +65,7 @@ var looks = [][]string{
 	{"hook", "claude", "SessionEnd"},
 }
 
-// TestPipesDoNotBlock: a pipe in the place of any folder or file of a bus, of the jobs, of the session registry or of a mailbox between
-// projects keeps nobody waiting.
+// TestPipesDoNotBlock: no verb blocks if a folder or file of a bus, of the jobs, of the session registry or of a project mailbox is a pipe.
 func TestPipesDoNotBlock(t *testing.T) {
 	t.Parallel()
 	r := &pipeRig{t: t, home: t.TempDir()}

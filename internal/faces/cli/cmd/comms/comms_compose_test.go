@@ -13,7 +13,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// Somebody at a terminal is asked for what no flag says, and again after an answer that cannot be.
+// TestComposePrompts: compose prompts at a terminal for what no flag says, and again after an invalid answer.
 func TestComposePrompts(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -17,7 +17,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestRaw: what is no fit request is answered by its kind, or cut off, and nothing of it is taken.
+// TestRaw: an invalid request gets the error of its kind or is cut off, and nothing of it is accepted.
 func TestRaw(t *testing.T) {
 	open(t).each(func(t *testing.T, one *target) {
 		body := string(one.good(t, nil))
@@ -123,7 +123,7 @@ func with(raw []byte, path []string, value string) []byte {
 	return canonjson.Delete(raw, path[0])
 }
 
-// TestEndless: of a body of a gigabyte no more is taken than the limit and what lies in the buffers of the system.
+// TestEndless: of a body of one gigabyte the server reads no more than the limit and what the system has buffered.
 func TestEndless(t *testing.T) {
 	open(t).each(func(t *testing.T, one *target) {
 		t.Parallel()
@@ -149,8 +149,8 @@ func TestEndless(t *testing.T) {
 	})
 }
 
-// TestManyConnections: connections that say nothing, a part of a head or a part of a body keep nobody out, and nothing is left of them. The long
-// version brings ten thousand.
+// TestManyConnections: connections that send nothing, part of a head or part of a body block no other client, and are all closed in the
+// end. The long version opens ten thousand.
 func TestManyConnections(t *testing.T) {
 	x := open(t)
 	crowd := 400
@@ -230,8 +230,7 @@ func TestSlowRequest(t *testing.T) {
 	})
 }
 
-// TestReplayed: what was taken is not taken again, by the program that took it or by one that was started later on the same bus, and lies
-// there once.
+// TestReplayed: an accepted message is not accepted again, by the same program or by one started later on the bus, and is stored once.
 func TestReplayed(t *testing.T) {
 	x := open(t)
 	bodies := map[string][]byte{}

@@ -133,7 +133,7 @@ func relay(t *testing.T, b *job.Book, a *air) *jobRelay {
 	return r
 }
 
-// A broker that comes back is told what it missed, although nothing more happens.
+// TestRelayBrokerReturns: a broker that returns gets what it missed, without a new event.
 func TestRelayBrokerReturns(t *testing.T) {
 	t.Parallel()
 	b, j := relayBook(t)
@@ -186,7 +186,7 @@ func TestRelayBrokerUnreachable(t *testing.T) {
 	a.until(t, "all", func() bool { return len(a.said) == 1 && slices.Equal(a.topics, []string{j.Topic()}) })
 }
 
-// One that takes everything and answers nothing holds up nobody who follows.
+// TestRelayBrokerSilent: a broker that accepts everything and answers nothing blocks no follower.
 func TestRelayBrokerSilent(t *testing.T) {
 	t.Parallel()
 	b, j := relayBook(t)
@@ -208,7 +208,7 @@ func TestRelayBrokerSilent(t *testing.T) {
 	}
 }
 
-// While everything is halted nothing is told; when that is cleared it is, although nothing more happens.
+// TestRelayHalted: during a halt nothing is published. Once the halt is cleared it is, without a new event.
 func TestRelayHalted(t *testing.T) {
 	t.Parallel()
 	b, j := relayBook(t)

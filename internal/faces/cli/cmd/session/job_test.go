@@ -13,7 +13,7 @@ import (
 	"tutti/internal/sessions/lifecycle"
 )
 
-// Whoever ends a session tells its job, wherever he stands.
+// TestStopReportsToJob: stopping a session reports to its job, from any folder.
 func TestStopReportsToJob(t *testing.T) {
 	t.Parallel()
 	ws := t.TempDir()
