@@ -237,7 +237,8 @@ func TestRefusedCopies(t *testing.T) {
 	}
 }
 
-// TestBothCopiesActedOn: if two sessions have acted on two copies at the same time, both messages keep their verdict.
+// TestBothCopiesActedOn: if two sessions have acted on two copies at the same time, both keep their message: neither copy becomes a
+// duplicate afterwards.
 func TestBothCopiesActedOn(t *testing.T) {
 	t.Parallel()
 	text := aMessage()
