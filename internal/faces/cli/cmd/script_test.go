@@ -33,8 +33,8 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// TestMain lets the test binary be all our programs. It is told from which one it is by its name, but a tutti-full that
-// tutti has handed over to keeps the name tutti, as the real one does: what tells it is the build that was passed along.
+// TestMain lets the test binary be all our programs. Its name says which one it is. A tutti-full that tutti has executed keeps
+// the name tutti, as the real one does; the build that was passed along identifies it.
 func TestMain(m *testing.M) {
 	full := func() {
 		kit.CheckResult = declared

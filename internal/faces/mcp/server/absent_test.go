@@ -60,8 +60,8 @@ func (r *rig) sleeper(name string) string {
 	return me
 }
 
-// TestNotifyAbsentAgent: who has written to an agent without a session has its person told, once, and with no word of the
-// message. Those who came back, or whose keys are somebody else's, are none of this.
+// TestNotifyAbsentAgent: the person of an agent without a session is notified of mail once, without the text of the message. Not if the
+// agent has come back, or its keys belong to another agent.
 func TestNotifyAbsentAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -134,8 +134,7 @@ func TestNotifyAfterCommandSend(t *testing.T) {
 	}
 }
 
-// TestNotifyPerson: a person has no session and is told at once. What lay there when a halt came is no reason afterwards; what is
-// sent after it is.
+// TestNotifyPerson: a person has no session and is notified at once. Mail from before a halt causes no notice afterwards; later mail does.
 func TestNotifyPerson(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -159,7 +158,7 @@ func TestNotifyPerson(t *testing.T) {
 	}
 }
 
-// TestNotifyIdleAgent: of an agent that nothing can wake its person is told by its own server.
+// TestNotifyIdleAgent: the person of an agent that cannot be woken is notified by the agent's own server.
 func TestNotifyIdleAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -186,7 +185,7 @@ func TestNotifyIdleAgent(t *testing.T) {
 	}
 }
 
-// TestIdleFromHooks: hooks say that an agent is idle, also of a program that nothing can wake; nobody waits then.
+// TestIdleFromHooks: hooks report that an agent is idle, also for a program that cannot be woken. Then no waiter is expected.
 func TestIdleFromHooks(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLeases: files among real servers. The end of a lease is told to both sides, whether its time is over or its holder has gone.
+// TestLeases: file reservations among real servers. Both sides are notified of the end, whether the reservation expired or its holder left.
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -74,7 +74,7 @@ func TestLeases(t *testing.T) {
 	told(again, "the session for which it was taken is gone")
 }
 
-// TestLeasesAfterHalt: between a halt and the first look of an agent nobody tells in its name that a lease has ended, and nothing is lost.
+// TestLeasesAfterHalt: between a halt and the first call of an agent its server sends no notice of an ended reservation, and none is lost.
 func TestLeasesAfterHalt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -234,8 +234,7 @@ func TestLean(t *testing.T) {
 	}
 }
 
-// TestPushes: a session is told of who joins, of mail, and of who leaves, and hears nothing while halt is active, and
-// afterwards not before its agent looks at its mail.
+// TestPushes: a session is notified of joins, mail and leaves. During a halt, and until its agent has then read its mail, it gets nothing.
 func TestPushes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestOrphan: the agent program is killed while somebody else holds the input of the server open. It ends, and its session.
+// TestOrphan: the agent CLI is killed while another process holds the input of the server open. The server ends, and its session.
 func TestOrphan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

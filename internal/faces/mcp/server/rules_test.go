@@ -277,7 +277,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestHaltEndsWait: a call that waits is told when the switch is set, and is not left waiting for what cannot come.
+// TestHaltEndsWait: a waiting call returns when the switch is set.
 func TestHaltEndsWait(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestByHand: a person who starts the server at a terminal is told what it waits for, and can end it.
+// TestByHand: a person who starts the server at a terminal learns what it waits for, and can end it.
 func TestByHand(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

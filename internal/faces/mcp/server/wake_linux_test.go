@@ -133,7 +133,7 @@ func TestWakesAfterKilledHook(t *testing.T) {
 	}
 }
 
-// TestHookOutputClosed: a program that does not listen any more is no reason to fail, and what it was to hear is not taken for shown.
+// TestHookOutputClosed: the hook does not fail if the program has closed its output, and the text does not count as shown.
 func TestHookOutputClosed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -82,8 +82,8 @@ func (r *rig) recorded(what string) {
 	}
 }
 
-// TestWakesByHook: mail for an idle agent ends the hook that waits, once however much comes; it stays through a halt, and
-// what comes after a halt wakes nobody before the agent was let go on.
+// TestWakesByHook: mail for an idle agent ends the waiting hook, once for any amount of mail. The hook outlasts a halt, and mail after a
+// halt wakes no agent before it was resumed.
 func TestWakesByHook(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Nothing is told before the client has spoken; then it has got its first answer.
+// TestNotifyWaitsForTheClient: notifications wait until the client has got its first answer.
 func TestNotifyWaitsForTheClient(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A call that waits holds up nobody for long, and the answer to it comes when it comes.
+// TestWaitingCallDoesNotBlock: a waiting call delays other calls only briefly, and is answered when its result is ready.
 func TestWaitingCallDoesNotBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := make(chan string, 2)
@@ -65,7 +65,7 @@ func TestQuickCallsInOrder(t *testing.T) {
 	})
 }
 
-// A call that the client cancels is told, is not answered, and its id may be used again meanwhile.
+// TestCancel: a call that the client cancels sees the cancellation, is not answered, and its id may be used again.
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := make(chan string, 1)
@@ -96,7 +96,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// A cancellation is told before the next request is begun.
+// TestCancelIsFirst: a cancellation is delivered before the next request starts.
 func TestCancelIsFirst(t *testing.T) {
 	t.Parallel()
 	const most = 200
@@ -192,8 +192,8 @@ func working(d time.Duration, deaf bool) Tool {
 	}}
 }
 
-// When the caller's context ends, calls are told at once, and Run returns within a second, also while it waits for the
-// end of the input.
+// TestEndOfContext: when the caller's context ends, calls are cancelled at once, and Run returns within a second, also while it waits for
+// the end of the input.
 func TestEndOfContext(t *testing.T) {
 	for _, c := range []struct {
 		what   string

@@ -37,7 +37,7 @@ const (
 
 var keys = map[address.Instance]*signature.Private{boss: signature.Generate(), worker: signature.Generate(), far: signature.Generate()}
 
-// TestMain keeps the halt switch of whoever runs the tests out of them.
+// TestMain keeps the user's halt switch out of the tests.
 func TestMain(m *testing.M) {
 	home, err := os.MkdirTemp("", "remoting")
 	if err != nil {
