@@ -176,7 +176,7 @@ func TestAttestMessage(t *testing.T) {
 	}
 }
 
-// TestAttestRefused: who may not attest, or whose key nobody would believe, leaves nothing behind.
+// TestAttestRefused: an agent that may not attest, or whose key is not trusted, stores nothing.
 func TestAttestRefused(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

@@ -80,8 +80,8 @@ func everybody(h *hall) (ana, bob address.Instance) {
 	return h.enter("ana", "PRINCIPAL"), h.enter("bob", "EXECUTIF")
 }
 
-// TestSettledOutsideProfile: an entry that settles a negotiation does so where the profile lets it, whoever wrote it, and what was
-// settled so stays settled when keys are changed and people go.
+// TestSettledOutsideProfile: an entry settles a negotiation if the profile allows it, by any writer. What was settled stays settled when
+// keys change and agents leave.
 func TestSettledOutsideProfile(t *testing.T) {
 	t.Parallel()
 	for _, quorum := range []bool{false, true} {

@@ -145,7 +145,7 @@ func TestLapse(t *testing.T) {
 	}
 }
 
-// TestLapseUnderASeal: a question that nobody answers in time is recorded by a program that has no key, behind an opening that is sealed.
+// TestLapseUnderASeal: a question without an answer in time is recorded by a program without a key, in a negotiation with a sealed opening.
 func TestLapseUnderASeal(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
@@ -166,7 +166,7 @@ func TestLapseUnderASeal(t *testing.T) {
 	}
 }
 
-// TestRoutedByPlan: the enforcement plan that was agreed on for the scope leads the way, and one that merely lies there does not.
+// TestRoutedByPlan: the enforcement plan that was agreed on for the scope decides the route; one that is only stored does not.
 func TestRoutedByPlan(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

@@ -8,8 +8,8 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-// TestFollow: a party is told of what others add, of nothing that was there, and of nothing that it has done itself; who has no part
-// in it is told only where it has asked to be.
+// TestFollow: a party is notified of new entries by others, and not of old ones or its own. An agent without a part in it is notified only
+// if it has asked for that.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

@@ -26,8 +26,8 @@ func (h *hall) say(who address.Instance, key *signature.Private, m *escalation.E
 	}
 }
 
-// TestKeyOfAPerson: an answer counts only under a key that a person has said to be that person's, or that such a key stands behind, whatever
-// lies in the registry.
+// TestKeyOfAPerson: an answer counts only under a key that a person has confirmed, or that such a key vouches for, whatever the registry
+// contains.
 func TestKeyOfAPerson(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
@@ -174,7 +174,8 @@ type blind struct{}
 func (blind) Bound(address.Instance) []signature.Public { return nil }
 func (blind) Err() error                                { return errors.New("the disk is away") }
 
-// TestUnknownPersonDoesNotSettle: who does not know a person, or cannot tell at the moment, does not write for everybody that nobody has answered.
+// TestUnknownPersonDoesNotSettle: a program that does not know the person, or cannot tell at the moment, does not record for everyone that
+// the question had no answer.
 func TestUnknownPersonDoesNotSettle(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
@@ -231,7 +232,7 @@ func (s noAlerts) List(ctx context.Context, kind store.Kind, name string) iter.S
 	return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, errors.New("the disk is away")) }
 }
 
-// TestSealedReportsProblems: what cannot be read is told beside what can.
+// TestSealedReportsProblems: unreadable escalations are reported beside the readable ones.
 func TestSealedReportsProblems(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

@@ -86,7 +86,7 @@ func TestLifecycle(t *testing.T) {
 	})
 }
 
-// TestForeign: records of other programs are read as they are, what is not known stays, and what is no record is named.
+// TestForeign: records of other programs are read unchanged, unknown members are kept, and an invalid record is named.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s store.Docs, dir string) {

@@ -218,7 +218,7 @@ func TestClaimAgain(t *testing.T) {
 	})
 }
 
-// TestLateClock: who claims later stands behind, whatever his clock says; one in the far future keeps nobody out.
+// TestLateClock: a later claim ranks behind an earlier one, whatever its clock says. A claim from the far future blocks no other.
 func TestLateClock(t *testing.T) {
 	each(t, func(g *stage) {
 		g.enter("sess:a", alpha, now, nil)
@@ -302,7 +302,7 @@ func TestEnded(t *testing.T) {
 	})
 }
 
-// TestAgentTie: the claim made while somebody stood in for the server of an agent is that of the server, too.
+// TestAgentTie: a claim made while a stand-in served the agent is also the claim of its server.
 func TestAgentTie(t *testing.T) {
 	each(t, func(g *stage) {
 		agent := map[string][]byte{presence.AgentPID: []byte("99"), presence.AgentStart: []byte("5"), presence.AgentBoot: []byte(`"boot"`)}
@@ -362,7 +362,7 @@ func TestSigned(t *testing.T) {
 	})
 }
 
-// TestWhere: of a folder every id counts that somebody has used for it; the repository is asked only where somebody has such an id.
+// TestWhere: every id that was ever used for a folder counts. The repository is asked only if one of its agents has such an id.
 func TestWhere(t *testing.T) {
 	each(t, func(g *stage) {
 		asked := 0

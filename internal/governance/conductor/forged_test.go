@@ -76,7 +76,7 @@ func (g *stage) under(line []byte, by address.Instance, key *signature.Private) 
 	return canonjson.Set(line, "signature", fmt.Appendf(nil, `{"by":%q,"alg":%q,"value":%q}`, sig.By, sig.Alg, sig.Value))
 }
 
-// TestFlood: any number of lines that count for nothing leaves a signed claim where it stands.
+// TestFlood: any number of invalid lines leaves a signed claim in force.
 func TestFlood(t *testing.T) {
 	each(t, func(g *stage) {
 		key, other := g.enrol(alpha), signature.Generate()
@@ -106,7 +106,7 @@ func TestManyClaims(t *testing.T) {
 	})
 }
 
-// TestReleaseSigned: a line of somebody else between a claim and its release changes nothing about who may give the seat up, and how.
+// TestReleaseSigned: a line of another agent between a claim and its release does not change who may release the role, or how.
 func TestReleaseSigned(t *testing.T) {
 	each(t, func(g *stage) {
 		key, other := g.enrol(alpha), signature.Generate()
@@ -140,7 +140,7 @@ func TestReleaseSigned(t *testing.T) {
 	})
 }
 
-// TestWrongKey: with a key that is not one of the agent nothing is written, and the agent is told why.
+// TestWrongKey: with a key that does not belong to the agent nothing is written, and the error says why.
 func TestWrongKey(t *testing.T) {
 	each(t, func(g *stage) {
 		key := g.enrol(alpha)

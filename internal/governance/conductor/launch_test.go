@@ -67,7 +67,7 @@ func TestLaunchOnce(t *testing.T) {
 	})
 }
 
-// TestMarkers: what is no marker, or one of the future, shuts no gate; the youngest that counts does, for its own workspace alone.
+// TestMarkers: an invalid marker, or one from the future, closes no gate. The youngest valid one does, for its own workspace only.
 func TestMarkers(t *testing.T) {
 	each(t, func(g *stage) {
 		mark := func(line string) {

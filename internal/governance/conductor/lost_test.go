@@ -30,7 +30,7 @@ func (s *standstill) List(ctx context.Context, k store.Kind, owner string) iter.
 	return s.Store.List(ctx, k, owner)
 }
 
-// TestLaunchAfterLockLost: who was stopped behind the gates, until its lock had passed to somebody else who asked, does not ask once more.
+// TestLaunchAfterLockLost: a process that was stopped behind the gates until another one got its lock and asked does not ask again.
 func TestLaunchAfterLockLost(t *testing.T) {
 	t.Parallel()
 	clock := now
@@ -54,7 +54,7 @@ func TestLaunchAfterLockLost(t *testing.T) {
 	}
 }
 
-// TestUnmarked: a request that was sent and could not be recorded is told as one that was sent.
+// TestUnmarked: a request that was sent but could not be recorded is reported as sent.
 func TestUnmarked(t *testing.T) {
 	t.Parallel()
 	g := on(t, memstore.New(memstore.Options{}))

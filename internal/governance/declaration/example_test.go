@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestExamples: what is printed to begin with is accepted as it stands, of the kind that was asked for.
+// TestExamples: each printed example is accepted unchanged, as the kind that was asked for.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{Contract, Policy, Engagement, Amendment, Mandate, Authority, EnforcementPlan} {

@@ -252,7 +252,7 @@ func FuzzTerms(f *testing.F) {
 	})
 }
 
-// TestMore: how many are left out of what one look takes into account is told, and of several with one id the first stands.
+// TestMore: the number of escalations beyond the limit is reported, and of several with one id the first counts.
 func TestMore(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
@@ -315,7 +315,7 @@ func TestPersonKeysFoundOnce(t *testing.T) {
 	}
 }
 
-// TestTries: what nobody has sealed is tried under all keys of its writer up to a limit, and then under some of them.
+// TestTries: an unsealed entry is tried under all keys of its writer up to a limit, and then under some of them.
 func TestTries(t *testing.T) {
 	t.Parallel()
 	keys := &registry.Keys{}

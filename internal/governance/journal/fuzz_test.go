@@ -41,7 +41,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// FuzzPayload frames payloads of any kind: what Check lets pass becomes an entry that reads as it was meant.
+// FuzzPayload: frames payloads of any kind: what Check accepts becomes an entry that reads as it was written.
 func FuzzPayload(f *testing.F) {
 	f.Add(payload("a", alice, noon))
 	f.Add([]byte(`{"id":"a","sequence":1}`))

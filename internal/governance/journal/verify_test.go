@@ -105,7 +105,7 @@ func TestForged(t *testing.T) {
 	}
 }
 
-// An entry that somebody else writes behind the journal, with a frame and a link that are right, has no seal of the one it names.
+// TestForgedAtTheEnd: an entry that another writer appends with a correct frame and link has no seal of the agent it names.
 func TestForgedAtTheEnd(t *testing.T) {
 	t.Parallel()
 	all := sealed(t)
@@ -265,7 +265,7 @@ func TestVerifyWithoutKeys(t *testing.T) {
 	}
 }
 
-// What is found in a long journal is told of the right entry.
+// TestVerifyLong: findings in a long journal name the right entry.
 func TestVerifyLong(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})

@@ -71,8 +71,7 @@ func TestLongNames(t *testing.T) {
 	}
 }
 
-// TestCopiedSignature: the public key of another is anybody's to register, and his signature anybody's to copy. That takes nothing
-// from who has made it, whoever signs again.
+// TestCopiedSignature: anyone can register another agent's public key and copy its signature. The original signature still counts.
 func TestCopiedSignature(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -118,8 +117,7 @@ func TestForgedRepetition(t *testing.T) {
 	r.stabilize()
 }
 
-// TestKeysAddedByOthers: keys that somebody adds to a party, as many as he likes, make none of its signatures void, before the end
-// and after it.
+// TestKeysAddedByOthers: keys that others add to a party, in any number, invalidate none of its signatures, before the end and after it.
 func TestKeysAddedByOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -145,8 +143,7 @@ func TestKeysAddedByOthers(t *testing.T) {
 	}
 }
 
-// TestForcedKind: an artifact of another kind than the negotiation is about is told of when it was forced, and so is one that no
-// guard has looked at.
+// TestForcedKind: an artifact of another kind than the negotiation's is reported if it was forced, and so is one that no guard has checked.
 func TestForcedKind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -164,7 +161,7 @@ func TestForcedKind(t *testing.T) {
 	}
 }
 
-// TestMandateToSelf: nobody gives himself leave, and nobody leave for what is not his.
+// TestMandateToSelf: no agent can give itself a mandate, or give a mandate for what it does not own.
 func TestMandateToSelf(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

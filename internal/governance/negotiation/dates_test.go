@@ -43,7 +43,7 @@ func TestSettledUndated(t *testing.T) {
 	}
 }
 
-// TestSettledInTheFuture: who settles with a date to come, in nobody's name, makes nothing void that was settled well.
+// TestSettledInTheFuture: a settlement with a future date, by an unknown writer, does not invalidate a valid one.
 func TestSettledInTheFuture(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -130,7 +130,7 @@ func TestMandateBackdated(t *testing.T) {
 	}
 }
 
-// TestSharedKey: two who have to sign and have one key are told of, as nobody can tell them apart.
+// TestSharedKey: two signers with one key are reported, because they cannot be told apart.
 func TestSharedKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -161,8 +161,8 @@ func TestExpiredInTheFuture(t *testing.T) {
 	r.want(Stabilized)
 }
 
-// TestClockSkew: parties whose clocks are an hour wrong, one to each side, come to an agreement before a deadline, under a mandate
-// and with whoever stabilises; what lies behind the deadline by the clock of its writer does not count.
+// TestClockSkew: parties whose clocks are wrong by an hour in each direction reach an agreement before a deadline, under a mandate and with
+// any stabiliser. An entry after the deadline by its writer's clock does not count.
 func TestClockSkew(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string][2]time.Duration{

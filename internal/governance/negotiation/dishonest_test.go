@@ -19,7 +19,7 @@ import (
 	"tutti/internal/test/boundtest"
 )
 
-// TestUnsignedMandate lays a mandate among the artifacts that nobody has signed.
+// TestUnsignedMandate: puts an unsigned mandate among the artifacts.
 func TestUnsignedMandate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -140,7 +140,7 @@ func TestOneKeyTwice(t *testing.T) {
 	r.want(Stabilized)
 }
 
-// TestSettleWithRevokedKey: with a key that was revoked nobody completes a quorum after that.
+// TestSettleWithRevokedKey: a revoked key cannot complete a quorum.
 func TestSettleWithRevokedKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -161,7 +161,7 @@ func TestSettleWithRevokedKey(t *testing.T) {
 	}
 }
 
-// TestBadState: whatever lies in state.json, the journal tells the negotiation, and the end writes it anew.
+// TestBadState: whatever state.json contains, the journal decides the state of the negotiation, and the end rewrites the file.
 func TestBadState(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{``, `{`, `{}`, `[1]`, `null`, `{"id":5}`, "\xff\xfe", `{"id":"nego:pilot-1","id":"nego:pilot-1"}`} {
@@ -189,7 +189,7 @@ func TestBadState(t *testing.T) {
 	}
 }
 
-// TestTooManySigners: a list that is too long to be kept is no shorter list.
+// TestTooManySigners: a list over its limit is refused and not truncated.
 func TestTooManySigners(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder

@@ -169,7 +169,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// TestRefused are the acts of who may not.
+// TestRefused: acts by agents that may not do them.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -377,7 +377,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestMandate lets one act who is no party.
+// TestMandate: lets an agent act that is not a party.
 func TestMandate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -11,8 +11,8 @@ import (
 	"tutti/internal/governance/journal"
 )
 
-// TestOddLines lays lines into a journal that no writer writes. Each is named, with its place and what is wrong with it, or it is
-// told why the journal holds all the same.
+// TestOddLines: adds invalid lines to a journal. Each is named with its place and its fault, or the report says why the journal is still
+// valid.
 func TestOddLines(t *testing.T) {
 	t.Parallel()
 	replace := func(n int, old, now string) func(l [][]byte) []byte {

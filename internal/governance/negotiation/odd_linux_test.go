@@ -11,8 +11,8 @@ import (
 	"tutti/internal/store"
 )
 
-// TestOddFiles lays what is no plain file in the place of each file of a negotiation: every look and every act comes to an end, none
-// follows a link out of the bus, and none takes it for an agreement.
+// TestOddFiles: replaces each file of a negotiation with something that is not a regular file: every verb returns, none follows a link out
+// of the bus, and none reports an agreement.
 func TestOddFiles(t *testing.T) {
 	t.Parallel()
 	places := map[string]func(r *rig, res *Result) string{

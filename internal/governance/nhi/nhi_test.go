@@ -302,7 +302,7 @@ func TestAgeOfRegistered(t *testing.T) {
 	})
 }
 
-// TestReportOfOffboarded: who is gone is no finding, and is in the inventory.
+// TestReportOfOffboarded: a retired agent is not a finding, and is in the inventory.
 func TestReportOfOffboarded(t *testing.T) {
 	b := newBus(t, memstore.New(memstore.Options{}))
 	other := address.Instance("codex:web:77aa88bb99cc")
@@ -375,7 +375,7 @@ func TestAttest(t *testing.T) {
 	}
 }
 
-// TestHostile reads what somebody wrote who wants us to fail: it is judged in little time and memory, without a fault.
+// TestHostile: a hostile report is judged in bounded time and memory, without a fault.
 func TestHostile(t *testing.T) {
 	b := newBus(t, memstore.New(memstore.Options{}))
 	tilde := strings.Repeat("~", 20000)

@@ -136,7 +136,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Graphviz takes what is meant for it, where it is there to be asked.
+// TestGraphviz: Graphviz, where it is installed, accepts our output.
 func TestGraphviz(t *testing.T) {
 	t.Parallel()
 	dot, err := exec.LookPath("dot")

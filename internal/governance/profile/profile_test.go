@@ -121,7 +121,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestChoiceFailsClosed: a choice that nobody understands is never the same as none.
+// TestChoiceFailsClosed: an unknown choice is never treated as none.
 func TestChoiceFailsClosed(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{`{`, `[]`, `7`, ``, `{}`, `{"profile":""}`, `{"profile":7}`, `{"profile":"E_LATER"}`, `{"profile":"D_SAFE","__proto__":{}}`} {

@@ -41,7 +41,7 @@ func planted(t *testing.T, d *reservation.Reservations, path string, change map[
 	t.Fatalf("there is no document of %s", path)
 }
 
-// TestByHand: what somebody writes by hand holds no more than what is taken, keeps nobody from taking, and does not stay.
+// TestByHand: a record written by hand reserves only what it names, blocks no other agent, and is removed in time.
 func TestByHand(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		d.Home = "/home/ana"
@@ -125,8 +125,8 @@ func TestTurnByHand(t *testing.T) {
 	})
 }
 
-// TestLongNames: however long the names are of those who are to be told, and whatever is in a path, a lease has room for some of them, and nobody
-// is kept from anything because there is none for all.
+// TestLongNames: however long the names of the agents to notify, and whatever the path, a reservation has room for some of them, and no
+// take fails because there is not room for all.
 func TestLongNames(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		name := func(n int) address.Instance {

@@ -30,7 +30,7 @@ func (h *halting) Replace(ctx context.Context, k store.Key, data []byte, rev sto
 	return h.Docs.Replace(ctx, k, data, rev)
 }
 
-// TestLateTaker: somebody who stood still after he had read the turn does not take away what belongs to a take that has begun since.
+// TestLateTaker: a process that stalled after it had read the turn does not take what belongs to a later take.
 func TestLateTaker(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: file("/before"), Holder: beta}, now) // there is a turn

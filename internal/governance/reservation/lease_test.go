@@ -67,7 +67,7 @@ func holders(t *testing.T, d *reservation.Reservations, path string, at time.Tim
 	return strings.Join(names, " ")
 }
 
-// TestTake: one holder for a path, and for what lies below a folder; a later take of his own prolongs it.
+// TestTake: a path has one holder, and a folder covers what is below it. A later take by the holder extends the reservation.
 func TestTake(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: file("/w/a.go"), Holder: alpha, Note: "parser\n\x1b[2J"}, now)
@@ -272,7 +272,7 @@ func TestRelease(t *testing.T) {
 	})
 }
 
-// TestHostile: what is no lease holds nothing, and does not stand in the way; nobody keeps a file for a year.
+// TestHostile: an invalid record reserves nothing and blocks nothing, and no agent reserves a file for a year.
 func TestHostile(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		l := take(t, d, reservation.Want{Spots: file("/a"), Holder: alpha}, now)

@@ -110,8 +110,8 @@ func (m *mortal) Delete(ctx context.Context, k store.Key, old store.Rev) error {
 	return m.write(func() error { return m.Docs.Delete(ctx, k, old) })
 }
 
-// TestKilledDuringTake: whoever is killed while he takes several, at whichever write, has all or none; others are kept from nothing that he has not, and
-// nothing stays of it.
+// TestKilledDuringTake: an agent that is killed at any write while it takes several files has all of them or none. Others are blocked only
+// by what it has, and no leftover stays.
 func TestKilledDuringTake(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		for kill := range 20 {
@@ -182,7 +182,7 @@ func left(t *testing.T, d *reservation.Reservations) (all []string) {
 	return all
 }
 
-// TestOverlappingSets: of those who take sets that cross nobody ends with a part of his.
+// TestOverlappingSets: of agents that take overlapping sets, none ends with a part of its set.
 func TestOverlappingSets(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		sets := [][]reservation.Spot{files("/a", "/b", "/c"), files("/c", "/d", "/a"), files("/d", "/b"), {{Path: "/", Folder: false}, {Path: "/e", Folder: true}}, files("/e/f", "/b")}
