@@ -163,7 +163,7 @@ func TestCounterHeldByAnother(t *testing.T) {
 	}
 }
 
-// Every number is handed out once, whoever writes.
+// TestCounterConcurrentWriters: every number is handed out once, with any number of writers.
 func TestCounterConcurrentWriters(t *testing.T) {
 	dir := home(t)
 	const procs, routines, each = 4, 2, 15
@@ -223,7 +223,7 @@ func TestContextCountsBeforeItEnds(t *testing.T) {
 	epoch(t, "when the context ends", 1)
 }
 
-// Counting must not keep an action alive: somebody may hold the counter.
+// TestContextEndsWithoutCounter: the context ends even while another process holds the counter.
 func TestContextEndsWithoutCounter(t *testing.T) {
 	home(t)
 	must(t, os.MkdirAll(locate().state, 0o700))
