@@ -193,8 +193,8 @@ func TestSplitHolder(t *testing.T) {
 	}
 }
 
-// FuzzRecord holds our reader against the standard one: both take or refuse the same objects and read the same nonce.
-// Bytes that are no UTF-8, which no program writes, ours refuses.
+// FuzzRecord: compares our reader with the standard one: both accept and refuse the same objects and read the same nonce. Ours refuses
+// invalid UTF-8, which no program writes.
 func FuzzRecord(f *testing.F) {
 	for _, s := range []string{
 		pidOnly, dualOwn, badLease, "", "{}", " {\n} ", `{"a":[1,{"b":null}],"pid":1e3}`, `{"pid":01}`, `{"pid":1,}`,

@@ -215,7 +215,7 @@ func noticed(t *testing.T, watched bool, during, raise func()) time.Duration {
 	return took
 }
 
-// What nobody may read or search halts too. Root may do everything, so another user tries it.
+// TestUnreadableIsNoticed: an unreadable or unsearchable path halts too. Root may do everything, so another user tries it.
 func TestUnreadableIsNoticed(t *testing.T) {
 	if os.Geteuid() == 0 {
 		dir := open(t)

@@ -195,7 +195,7 @@ func TestPathReplaced(t *testing.T) {
 	}
 }
 
-// While somebody has a folder open, the kernel keeps silent about its removal.
+// TestRemovedWhileOpen: while another process has a folder open, the kernel does not report its removal.
 func TestRemovedWhileOpen(t *testing.T) {
 	for _, open := range []string{"/a/b", "/a"} {
 		w, h := start(t), t.TempDir()

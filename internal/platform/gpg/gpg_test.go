@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { os.Exit(commstest.Main(m)) }
 
 var message = []byte("#+TITLE: Test\n\nBody with a line end at the end,\nand bytes: \xff\x00\r\n")
 
-// TestVerify holds every case of a signature to what the real gpg says of it.
+// TestVerify: compares our verdict on every kind of signature with the real gpg.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -169,7 +169,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestByHand judges what somebody signed by hand in a terminal, and lets them check what we signed.
+// TestByHand: verifies what a person signed by hand in a terminal, and lets them verify what we signed.
 func TestByHand(t *testing.T) {
 	t.Parallel()
 	home := commstest.NewKeyring(t, []commstest.Who{commstest.Alice})

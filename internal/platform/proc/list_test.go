@@ -187,7 +187,8 @@ func TestSignalGroup(t *testing.T) {
 	}
 }
 
-// Its leader has ended; what is left of the group is not reached by a number that means nobody's group.
+// TestGroupWithoutLeader: the leader of a group has ended. Its number may belong to another group by now, so the rest of the group is not
+// signalled by it.
 func TestGroupWithoutLeader(t *testing.T) {
 	cmd, id, child := family(t, "wrap")
 	if err := cmd.Process.Kill(); err != nil {

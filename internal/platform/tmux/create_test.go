@@ -338,7 +338,7 @@ func TestNewAfterTheServerEnded(t *testing.T) {
 	}
 }
 
-// What a user has set does not end sessions that nobody looks at, neither on a server of our own nor on one of the user.
+// TestSettingsOfTheUser: the user's settings do not end detached sessions, neither on our own server nor on the user's.
 func TestSettingsOfTheUser(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".tmux.conf"), []byte("set -g destroy-unattached on\nset -g @seen yes\n"), 0o600); err != nil {

@@ -157,7 +157,7 @@ func TestKey(t *testing.T) {
 	want(t, "paste into a dead pane of our own", w.Paste(t.Context(), seen, strings.Repeat("x", 100)), ErrDead)
 }
 
-// TestRename: exactly the session that was listed gets the name, if its owner has it and nobody has the name.
+// TestRename: only the listed session is renamed, if its owner is unchanged and the name is free.
 func TestRename(t *testing.T) {
 	t.Parallel()
 	w := empty(t)

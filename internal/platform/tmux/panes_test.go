@@ -245,8 +245,8 @@ func fake(t *testing.T, bin, script string) {
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 }
 
-// TestOutputHeldByOtherProcess: a program that has ended has said all it had to say, whoever else holds its output: one that was started in the
-// same moment, or a server that is just being born.
+// TestOutputHeldByOtherProcess: the output of an ended program is complete, even if another process holds it open: one that was started at
+// the same moment, or a server that is starting.
 func TestOutputHeldByOtherProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		script, want string

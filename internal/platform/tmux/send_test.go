@@ -271,7 +271,7 @@ func TestRefusals(t *testing.T) {
 	refuse("started anew", w.Server, ref, ErrChanged)
 }
 
-// The agent ends and the shell below it would run what was meant for the agent.
+// TestShellIsNotTypedInto: after the agent has ended, the shell below it would run the text for the agent.
 func TestShellIsNotTypedInto(t *testing.T) {
 	t.Parallel()
 	w := start(t)

@@ -306,7 +306,8 @@ func TestWatchesOfOneServer(t *testing.T) {
 	}
 }
 
-// Whoever watches comes and goes while sessions do, and the server lives on: with clients in control mode one of 3.3a crashes then.
+// TestConcurrentWatches: watches begin and end while sessions do, and the server survives: with clients in control mode tmux 3.3a crashes
+// then.
 func TestConcurrentWatches(t *testing.T) {
 	t.Parallel()
 	w := empty(t)
@@ -379,7 +380,7 @@ func watchForEver(server string) int {
 	return 0
 }
 
-// Who is killed leaves nobody behind who waits.
+// TestKilledWatch: a killed watcher leaves no waiting process behind.
 func TestKilledWatch(t *testing.T) {
 	t.Parallel()
 	w := empty(t)
