@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestOddRequests: what is no fit request is answered by its kind, and the endpoint stays.
+// TestOddRequests: an invalid request gets the error of its kind, and the endpoint keeps running.
 func TestOddRequests(t *testing.T) {
 	x := open(t)
 	body := string(letter(t, "env-odd", time.Now()))
@@ -105,7 +105,7 @@ func TestEndlessBody(t *testing.T) {
 	x.alive("endless bodies")
 }
 
-// TestSilentConnections: connections that say nothing, or little, keep nobody out: the oldest of them makes room.
+// TestSilentConnections: connections that send little or nothing block no other client: the oldest is closed.
 func TestSilentConnections(t *testing.T) {
 	x := open(t)
 	const crowd = 600 // more than twice the room

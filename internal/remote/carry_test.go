@@ -225,7 +225,8 @@ func TestCarryOnce(t *testing.T) {
 	}
 }
 
-// TestCarryForged: what somebody else has laid into the queue, or moved within it, is neither signed nor sent, and does not hold up the rest.
+// TestCarryForged: entries that another process has put into the queue, or moved within it, are neither signed nor sent, and do not delay
+// the rest.
 func TestCarryForged(t *testing.T) {
 	x := sending(t, "http://far.example:8787/h2a/envelopes")
 	x.reply = func([]byte) (Reply, error) { return Reply{Status: http.StatusAccepted}, nil }

@@ -151,7 +151,7 @@ func TestRetryAfterFailure(t *testing.T) {
 	}
 }
 
-// TestNotNoted: where a group cannot be noted as taken nobody hears that it was, and each can be brought again.
+// TestNotNoted: if a group cannot be recorded as accepted, no sender gets an acceptance, and each message can be sent again.
 func TestNotNoted(t *testing.T) {
 	var f faulty
 	x := open(t, beset(&f))

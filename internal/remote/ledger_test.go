@@ -172,7 +172,7 @@ func TestLedgerSwept(t *testing.T) {
 	}
 }
 
-// TestLedgerReused: a line of an hour ago that nobody has swept says nothing of this hour, and a page that was shortened meanwhile is read anew.
+// TestLedgerReused: a line from an hour ago that was not swept does not count in this hour, and a shortened page is read again.
 func TestLedgerReused(t *testing.T) {
 	x := newShelf(t)
 	l := &Ledger{Log: x.s}
@@ -228,8 +228,7 @@ func TestLedgerKeeps(t *testing.T) {
 	}
 }
 
-// TestLedgerDamaged: a line that was cut off is passed over, with what is no line; a page that cannot be read is an error, and nothing counts
-// as not taken.
+// TestLedgerDamaged: truncated and invalid lines are skipped. A page that cannot be read is an error, and then nothing counts as new.
 func TestLedgerDamaged(t *testing.T) {
 	x := newShelf(t)
 	l := &Ledger{Log: x.s}

@@ -8,8 +8,8 @@ import (
 	"tutti/internal/core/signature"
 )
 
-// TestMostVerifications: one envelope costs no more than so many verifications, whatever is attached to it, and what is no signature
-// counts as one.
+// TestMostVerifications: one envelope costs a bounded number of verifications, whatever is attached to it. An invalid signature counts as
+// one.
 func TestMostVerifications(t *testing.T) {
 	e, reason := Read(letter(t, "env-limit", time.Now()))
 	if reason != "" {
@@ -33,7 +33,7 @@ func TestMostVerifications(t *testing.T) {
 	}
 }
 
-// TestNoSignature: what is no signature is none, also where most of it is one.
+// TestNoSignature: an invalid signature is ignored, even if most of it looks like a valid one.
 func TestNoSignature(t *testing.T) {
 	e, reason := Read(letter(t, "env-none", time.Now()))
 	if reason != "" {

@@ -9,8 +9,8 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// TestQuota: of one signer only so many messages wait in a mailbox; others still get through, and so does the signer once some were
-// acknowledged. It is told why not.
+// TestQuota: a mailbox has a limited number of waiting messages per signer. Others still get through, and so does the signer after some
+// were acknowledged. The error says why.
 func TestQuota(t *testing.T) {
 	var later atomic.Int64 // how far the clock of the endpoint is ahead
 	x := open(t, func(r *Receiver) {

@@ -11,7 +11,7 @@ import (
 
 func agent(n int) address.Instance { return address.Instance(fmt.Sprintf("claude:many:%012d", n)) }
 
-// TestManySigners: of more signers than are remembered nobody is refused who sends little, and nobody gets more by being many.
+// TestManySigners: with more signers than are remembered, one that sends little is not refused, and many names do not get more.
 func TestManySigners(t *testing.T) {
 	now := time.Now()
 	r := &Rates{PerSecond: 1}

@@ -113,7 +113,7 @@ func TestReplayAfterRestart(t *testing.T) {
 	}
 }
 
-// TestCutOff: whoever was cut off between the delivery and the note is told that it was taken, and it lies there once.
+// TestCutOff: a sender that was cut off between the delivery and the record learns that the message was accepted, and it is stored once.
 func TestCutOff(t *testing.T) {
 	x := open(t)
 	good := letter(t, "env-k", time.Now())
@@ -134,7 +134,7 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestOneWins: of many who bring the same envelope at the same time one is told that it was taken.
+// TestOneWins: of many concurrent copies of one envelope, one is accepted.
 func TestOneWins(t *testing.T) {
 	x := open(t)
 	good := letter(t, "env-w", time.Now())
@@ -199,7 +199,7 @@ func TestResignedEnvelope(t *testing.T) {
 	y.wants("anew, after a restart", letter(t, "env-n", now.Add(time.Second)), 409, "replayed")
 }
 
-// TestIDsPerSigner: nobody can use up the ids of somebody else.
+// TestIDsPerSigner: a signer cannot use up another signer's ids.
 func TestIDsPerSigner(t *testing.T) {
 	x := open(t)
 	theirs := canonjson.Set(letter(t, "env-same", time.Now()), "actor", fmt.Appendf(nil, `{"instance":%q,"role":"AGENTS","scope":"s"}`, bob))
@@ -234,7 +234,7 @@ func TestRecipients(t *testing.T) {
 	x.wants("anybody", to("env-1"), 202, ghost)
 }
 
-// TestSubagents: no mailbox is made for a subagent that nobody has bound, however many names a signer thinks of.
+// TestSubagents: no mailbox is created for an unbound subagent, however many names a signer tries.
 func TestSubagents(t *testing.T) {
 	to := func(id, name string) []byte {
 		return letter(t, id, time.Now(), set("target", fmt.Sprintf(`{"instance":%q}`, string(bob)+"~"+name)))
@@ -273,7 +273,7 @@ func TestWrongEndpoint(t *testing.T) {
 	x.wants("to any recipient", letter(t, "env-3", time.Now()), 202, "ok")
 }
 
-// TestShare: a signer who has used up its share is told when to come again; others go on, and what was refused can be sent again.
+// TestShare: a signer over its quota learns when to try again. Others are not affected, and a refused message can be sent again.
 func TestShare(t *testing.T) {
 	at := time.Now()
 	var skew atomic.Int64

@@ -138,8 +138,8 @@ func TestAlteredLine(t *testing.T) {
 	}
 }
 
-// TestMirroredSender: who is known here by a mirror alone gives nobody instructions, whatever it says of itself and whatever others say of it,
-// and also not when somebody vouches for its key; who is registered here later under the name does.
+// TestMirroredSender: an agent known only by a mirror cannot give instructions, whatever it or others say and even if a local agent vouches
+// for its key. One registered here later under the name can.
 func TestMirroredSender(t *testing.T) {
 	r := open(t)
 	const far = address.Instance("claude:far:fffffffffff4")
@@ -297,8 +297,7 @@ func TestEndsWithIt(t *testing.T) {
 	}
 }
 
-// TestReplayAfterRestart: a line that was let through is not let through again by whoever has started anew on the same files, nor after a
-// command that failed.
+// TestReplayAfterRestart: an accepted line is not accepted again after a restart on the same files, or after a command that failed.
 func TestReplayAfterRestart(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "bus")
 	var text string
@@ -324,7 +323,7 @@ func TestReplayAfterRestart(t *testing.T) {
 	}
 }
 
-// TestShare: a signer who gives too many is told when to come again, and what was put off is not used up.
+// TestShare: a signer over its quota learns when to try again, and a deferred line can be used later.
 func TestShare(t *testing.T) {
 	r := open(t)
 	now := time.Now()

@@ -281,7 +281,7 @@ func TestHeadless(t *testing.T) {
 	}
 }
 
-// TestMirrored: a session of another machine is driven by nobody, whatever pane it names.
+// TestMirrored: a session of another machine cannot be driven, whatever pane it names.
 func TestMirrored(t *testing.T) {
 	r := open(t)
 	p := presence.New(r.s)

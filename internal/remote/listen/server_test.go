@@ -160,8 +160,7 @@ func (b *bodies) taken() int64 {
 	return b.held
 }
 
-// TestStalledBodies: bodies that stall when they have grown keep nobody out. The one that began first makes way and hears why, the
-// others stay.
+// TestStalledBodies: stalled large bodies block no other client. The oldest is closed with the reason, the others stay.
 func TestStalledBodies(t *testing.T) {
 	addr, d := serve(t, Options{MaxBody: 8000, held: 16_004})
 	stall := func(want int64) net.Conn {
@@ -296,7 +295,7 @@ func TestHaltedReadsNothing(t *testing.T) {
 	}
 }
 
-// TestPipelined: several requests on one connection are answered in their order, and one that is no good ends it.
+// TestPipelined: several requests on one connection are answered in order, and an invalid one ends it.
 func TestPipelined(t *testing.T) {
 	addr, _ := serve(t, Options{})
 	c, err := net.Dial("tcp", addr)

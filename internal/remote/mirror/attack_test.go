@@ -38,7 +38,7 @@ func (x *site) next() int64 {
 	return x.now.UnixMilli()
 }
 
-// TestForgedState: whatever a push says of a session, it is shown as an indirect one that lives since we heard of it, or not at all.
+// TestForgedState: a pushed session is shown as an indirect one that is live since the push, or not at all, whatever the push says.
 func TestForgedState(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far})
 	change := func(id, name, value string) []byte { return canonjson.Set(session(id, far), name, []byte(value)) }
@@ -213,7 +213,8 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestFence: a number beyond all clocks that an older program took locks nobody out, and the true order holds again from then on.
+// TestFence: a sequence number beyond all clocks that an older program accepted blocks no agent, and the true order is valid again from
+// then on.
 func TestFence(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far})
 	if _, err := x.s.Create(t.Context(), store.Key{Kind: store.MirrorFence}, fmt.Appendf(nil, `{"Claude:far:aaaaaaaaaaa1":253402300799999,"codex:victim:bbbbbbbbbbb2":7}`)); err != nil {
@@ -283,8 +284,8 @@ func (x *site) pushAt(id string, at time.Time) []byte {
 	return x.push(id, far, farKey, old.UnixMilli(), [][]byte{registration(far, farKey)}, nil)
 }
 
-// TestFreeKeys: a key that was enrolled for nobody in particular speaks for one agent, also when several are tried at once, and for no
-// person, no subagent of somebody, and nothing that would lie in the mailbox of another.
+// TestFreeKeys: an unbound key speaks for one agent, even if several are tried at once. It never speaks for a person or another agent's
+// subagent, or for a name with another agent's mailbox.
 func TestFreeKeys(t *testing.T) {
 	x := open(t, Enrolled{Key: strangeKey.Public()})
 	if err := x.reg.Register(t.Context(), registration(victim, victimKey)); err != nil {
@@ -359,7 +360,7 @@ func TestWrongMirror(t *testing.T) {
 	}
 }
 
-// TestShare: an agent that pushes too often is told so, hinders nobody else, and has used up no number by it.
+// TestShare: an agent that pushes too often gets an error, does not affect others, and uses up no sequence number.
 func TestShare(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far}, Enrolled{Key: victimKey.Public(), Instance: victim})
 	x.r.Rates = &remote.Rates{PerSecond: 0.2}

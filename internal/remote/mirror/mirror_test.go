@@ -196,7 +196,7 @@ func TestMirroredPresence(t *testing.T) {
 	}
 }
 
-// TestKeySpeaksForItsAgent: a key speaks for nobody but its own agent, whatever is claimed.
+// TestKeySpeaksForItsAgent: a key speaks only for its own agent, whatever the push says.
 func TestKeySpeaksForItsAgent(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far}, Enrolled{Key: strangeKey.Public()})
 	if err := x.reg.Register(t.Context(), registration(victim, victimKey)); err != nil {

@@ -47,8 +47,7 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestShadow: a key that was enrolled for nobody in particular takes no name under which somebody is here already: by a session, or by a
-// registration whose mailbox is the same file.
+// TestShadow: an unbound key cannot take a name that is already in use here, by a session or by a registration with the same mailbox file.
 func TestShadow(t *testing.T) {
 	x := open(t, Enrolled{Key: strangeKey.Public()})
 	const own, other = address.Instance("codex:own:ccccccccccc3"), address.Instance("codex:a__b:ddddddddddd4")
@@ -71,8 +70,8 @@ func TestShadow(t *testing.T) {
 	}
 }
 
-// TestRegistrationReplacesMirror: the owner of a name that was mirrored before he came is registered as if nobody had been there, and what is pushed under the
-// old key shows nothing more.
+// TestRegistrationReplacesMirror: the owner of a mirrored name can register as if the mirror did not exist, and pushes under the old key
+// show nothing more.
 func TestRegistrationReplacesMirror(t *testing.T) {
 	x := open(t, Enrolled{Key: strangeKey.Public()})
 	const own = address.Instance("codex:own:ccccccccccc3")
@@ -91,7 +90,7 @@ func TestRegistrationReplacesMirror(t *testing.T) {
 	}
 }
 
-// TestOneName: a key for nobody in particular takes no second name when the owner of its first one has come.
+// TestOneName: an unbound key gets no second name when the owner of its first one has registered.
 func TestOneName(t *testing.T) {
 	x := open(t, Enrolled{Key: strangeKey.Public()})
 	const first, second = address.Instance("codex:own:ccccccccccc3"), address.Instance("codex:next:ddddddddddd4")
@@ -105,8 +104,7 @@ func TestOneName(t *testing.T) {
 	}
 }
 
-// TestBridged: a conversation that a bridge shows, remote:ID, can have a key for nobody in particular, unless the name is one under which
-// an agent of this bus is reached.
+// TestBridged: a bridged conversation, remote:ID, can have an unbound key, unless its name is that of an agent of this bus.
 func TestBridged(t *testing.T) {
 	const talk = address.Instance("remote:0f8e2a5c-conversation")
 	for what, prepare := range map[string]func(x *site) error{
