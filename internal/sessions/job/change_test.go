@@ -76,7 +76,7 @@ func TestClaimHasOneWinner(t *testing.T) {
 	}
 }
 
-// A process that is killed between two steps loses no event: it is in the log, counts, and a broker is told of it later.
+// TestKilledBetweenSteps: a process that is killed between two steps loses no event: it is in the log, counts, and reaches a broker later.
 func TestKilledBetweenSteps(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"event", "record", "published"} {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A line that lacks nothing but its end, because its writer was ended, counts as soon as somebody writes, and its number is not given once
-// more: a broker would hear the one and never the other.
+// TestLineWithoutEnd: a line without its newline, because its writer was killed, counts at the next write, and its number is not used
+// again: a broker would get one of the two and never the other.
 func TestLineWithoutEnd(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"event", "record"} {
@@ -44,7 +44,7 @@ func TestLineWithoutEnd(t *testing.T) {
 	}
 }
 
-// What was left behind by somebody who was ended is finished once, whoever comes next, and whatever becomes of what he wants.
+// TestLeftoverFinishedOnce: the unfinished work of a killed process is finished once, by the next process, whatever that process does.
 func TestLeftoverFinishedOnce(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

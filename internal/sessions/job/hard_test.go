@@ -135,7 +135,7 @@ func signed(t *testing.T, j *Job, seq int64, k Kind, detail string) []byte {
 	return fmt.Appendf(nil, `%s,"data":{"hmac_sig":%q}}`, strings.TrimSuffix(raw, "}"), sig)
 }
 
-// A number beyond all others leaves none for who reports next, or who ends the job.
+// TestLargeNumbers: the largest possible number leaves no number for later reports or for the end of the job.
 func TestLargeNumbers(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -167,7 +167,7 @@ func TestLargeNumbers(t *testing.T) {
 	}
 }
 
-// What a peer, or whoever cancels, says of a job makes no record that cannot be read.
+// TestLongTexts: no text of a peer, or with a cancellation, creates an unreadable record.
 func TestLongTexts(t *testing.T) {
 	boundtest.OneGoroutine(t)
 	t.Parallel()

@@ -80,7 +80,7 @@ func TestSignature(t *testing.T) {
 	}
 }
 
-// Foreign members stay, also in the broker, and in a record that nobody of ours has made.
+// TestForeignRecord: unknown members are kept, in the broker too, and in a record that another program has made.
 func TestForeignRecord(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

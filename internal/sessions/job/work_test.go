@@ -141,7 +141,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// An agent that forgets to report is heard of by its hooks.
+// TestByHook: hooks report for an agent that forgets to.
 func TestByHook(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -216,7 +216,7 @@ func TestByHookWhileStopped(t *testing.T) {
 	}
 }
 
-// Whoever follows hears of each line as it comes, and of those that run out of time.
+// TestFollow: a follower gets each line as it is written, and each job that runs out of time.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -406,7 +406,7 @@ func TestFollowForeign(t *testing.T) {
 	}
 }
 
-// Of many that tell a broker none overtakes another, and nothing is told twice.
+// TestManyFlush: concurrent flushes to a broker keep the order, and send no line twice.
 func TestManyFlush(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -198,7 +198,7 @@ func (r *rig) dies(row registry.Row) {
 	r.tmux("kill-session", "-t", "="+row.Name)
 }
 
-// TestBusy: a session at which somebody is at work is left alone.
+// TestBusy: a session that another process is working on is left alone.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -33,7 +33,7 @@ func (r *rig) started() Started {
 	}
 }
 
-// TestForeignRow: a registry that somebody else has written never decides what is run, unless its user says so.
+// TestForeignRow: a registry that another user has written never decides what is run, unless the user agrees.
 func TestForeignRow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -106,7 +106,7 @@ func TestForeignRow(t *testing.T) {
 	r.wants(err, Refused, "theirs x")
 }
 
-// TestCreateReusesNameOfEnded: the program of a session has ended by itself, and nobody has written that down. The name is free.
+// TestCreateReusesNameOfEnded: the program of a session has ended by itself, and the row does not say so yet. The name is free.
 func TestCreateReusesNameOfEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

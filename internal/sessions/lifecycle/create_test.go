@@ -179,7 +179,7 @@ func TestCreateWaits(t *testing.T) {
 	r.never("approved")
 }
 
-// TestCreateWrapped: a script of a user's own stands above the program, and is no shell to which it has gone back.
+// TestCreateWrapped: a user's own script above the program is not taken for the shell after its end.
 func TestCreateWrapped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

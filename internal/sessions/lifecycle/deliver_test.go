@@ -224,7 +224,7 @@ func TestDeliverClearsUnsubmitted(t *testing.T) {
 	}
 }
 
-// TestDeliverReportsWaitOnce: why a prompt waits is told when it changes, and not again and again.
+// TestDeliverReportsWaitOnce: the reason why a prompt waits is reported when it changes, and not repeated.
 func TestDeliverReportsWaitOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -112,8 +112,7 @@ func TestUnreadableScreen(t *testing.T) {
 	}
 }
 
-// TestBeginUnclear: when tmux does not say whether it has made the session, nobody says that it has not, and the next one who looks
-// finds it.
+// TestBeginUnclear: if tmux does not say whether it has created the session, it is not reported as missing, and the next verb finds it.
 func TestBeginUnclear(t *testing.T) {
 	for _, verb := range []string{VerbCreate, VerbResume} {
 		t.Run(verb, func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"tutti/internal/platform/tmux"
 )
 
-// TestNudgeTarget: a line reaches the agent of a session of the bus where it lives and rests, and nobody anywhere else.
+// TestNudgeTarget: a line reaches the agent of the session on its bus when it is idle, and no other agent.
 func TestNudgeTarget(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

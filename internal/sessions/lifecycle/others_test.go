@@ -31,7 +31,7 @@ func TestStopSoftWithoutRow(t *testing.T) {
 	}
 }
 
-// TestStopSoftGone: of a session that is gone nobody says that it goes on.
+// TestStopSoftGone: a session that is gone is not reported as running.
 func TestStopSoftGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

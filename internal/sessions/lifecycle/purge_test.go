@@ -104,7 +104,7 @@ func slugOf(dir string) string {
 	}, dir)
 }
 
-// TestPurge deletes the conversation of the row and nothing else, whatever lies there under its name.
+// TestPurge: deletes the conversation of the row and nothing else, whatever other files have its name.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

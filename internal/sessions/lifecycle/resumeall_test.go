@@ -90,7 +90,7 @@ func TestResumeAllLater(t *testing.T) {
 	}
 }
 
-// TestResumeAllSkipped: what there is nothing to go on with for is left out with the reason, and is no failure.
+// TestResumeAllSkipped: a session that cannot be resumed is skipped with the reason, which is not an error.
 func TestResumeAllSkipped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -142,7 +142,7 @@ func parentOf(t *testing.T) int {
 	return pid
 }
 
-// TestResumeAllEnded: a program that has ended by itself, which nobody has written down yet, is not begun again.
+// TestResumeAllEnded: a program that has ended by itself is not started again, even if its row does not say so yet.
 func TestResumeAllEnded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

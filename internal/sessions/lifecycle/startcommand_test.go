@@ -8,8 +8,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// TestStartCommand: the command of a row that an older program has written, or somebody has edited, is the one that is started, once
-// the user agrees to it, and stays as it is written.
+// TestStartCommand: a command written by an older program or edited by hand is started once the user agrees, and stays as it is written.
 func TestStartCommand(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

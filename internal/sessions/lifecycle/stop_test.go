@@ -160,7 +160,7 @@ func TestStopDead(t *testing.T) {
 	}
 }
 
-// TestStopUnreachable: somebody has removed the socket of the server. Nothing is known, and nothing is done.
+// TestStopUnreachable: the socket of the server was removed. The state is unknown, and nothing is done.
 func TestStopUnreachable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -283,7 +283,7 @@ func TestStopRenamed(t *testing.T) {
 	}
 }
 
-// TestStopUnregistered: without a row nothing is ended, unless that is wanted.
+// TestStopUnregistered: without a row nothing is ended, unless forced.
 func TestStopUnregistered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -394,7 +394,7 @@ func TestStopKilled(t *testing.T) {
 	}
 }
 
-// TestStopInterrupted: who stops gives up. The row says so, and nobody waits for it.
+// TestStopInterrupted: the caller gives up during a stop. The row says so, and nothing waits for it.
 func TestStopInterrupted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -457,7 +457,7 @@ func TestStopTwice(t *testing.T) {
 // edited is a line of a row, with its indentation.
 var edited = regexp.MustCompile(`(?m)^( +)(agent: claude)\n`)
 
-// TestStopHandEdited: somebody edits the file between any two steps. Nothing of that is lost, and what cannot be written is said.
+// TestStopHandEdited: the file is edited between any two steps. No edit is lost, and what cannot be written is reported.
 func TestStopHandEdited(t *testing.T) {
 	t.Parallel()
 	for _, step := range []string{"begin", "captured", "intent", "told", "typed", "closed", "ended", "unwritten"} {
@@ -624,7 +624,7 @@ func TestStopScrolled(t *testing.T) {
 	r.stopped(&row)
 }
 
-// TestStopStillUp: what could not be ended is named, the row goes on saying running, and nobody is at it.
+// TestStopStillUp: a process that could not be ended is named, the row still says running, and no process is working on it.
 func TestStopStillUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -682,7 +682,7 @@ func TestStopModes(t *testing.T) {
 	}
 }
 
-// TestStopAll ends what runs and says of each what came of it.
+// TestStopAll: ends all running sessions and reports the outcome of each.
 func TestStopAll(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -51,8 +51,7 @@ func (r *rig) began() []string {
 	return args
 }
 
-// TestResumeForeignID: what a row has in the place of an id goes into no command when it is none. The registry may have come with
-// somebody else's files.
+// TestResumeForeignID: an invalid id in a row never reaches a command. The registry may have come with another user's files.
 func TestResumeForeignID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -53,7 +53,7 @@ func TestSessionEndedByUserIsNotLost(t *testing.T) {
 	}
 }
 
-// TestUnknownIntent: what another program was about to do nobody here brings to an end.
+// TestUnknownIntent: an unknown intent of another program is not completed.
 func TestUnknownIntent(t *testing.T) {
 	t.Parallel()
 	p := newPatrol(t)

@@ -92,7 +92,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// A sheet of a process that had the number before is nobody's.
+// TestSessionFileOfOtherProcess: a session file of an earlier process with the same number is ignored.
 func TestSessionFileOfOtherProcess(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
@@ -141,7 +141,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A server whose socket somebody removed has not gone: its sessions live, and nobody can say more.
+// TestSocketRemoved: a server whose socket was removed still runs: its sessions are live, and their state is unknown.
 func TestSocketRemoved(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)

@@ -41,7 +41,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-// TestHostile: one that never ends, that leaves somebody with its pipe behind, or that writes for ever, keeps nobody waiting.
+// TestHostile: a tracker that never ends, leaves a process with its pipe, or writes without end blocks no caller.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -64,8 +64,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestLeftoverProcesses: what a program has started ends with it, also where it has answered well and left somebody behind, with its output or without,
-// and whether or not that one has left its group, its session and its parent.
+// TestLeftoverProcesses: processes that a tracker has started end with it, also after a good answer, with its output or without, and even
+// if they have left its group, its session and its parent.
 func TestLeftoverProcesses(t *testing.T) {
 	t.Parallel()
 	const group, session, daemon = `sh -c "$0" &`, `setsid sh -c "$0" &`, `(setsid sh -c "$0" >/dev/null 2>&1 </dev/null &)`

@@ -141,7 +141,7 @@ func next(t *testing.T, all <-chan heard) heard {
 	}
 }
 
-// Events reach whoever listens, in order; who comes late hears how the job ended.
+// TestEvents: events reach each subscriber in order. A late subscriber learns how the job ended.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -164,7 +164,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// What a broker was not told because it was away it is told later, in order, and a subscription stands again.
+// TestBrokerAway: events from while the broker was unreachable are sent later, in order, and subscriptions are restored.
 func TestBrokerAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -38,7 +38,7 @@ func TestPublicAddress(t *testing.T) {
 	}
 }
 
-// A broker that takes the connection and says nothing holds nobody up who gives up.
+// TestSilentBroker: a broker that accepts the connection and sends nothing does not block a caller that gives up.
 func TestSilentBroker(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -66,7 +66,7 @@ func TestSilentBroker(t *testing.T) {
 	}
 }
 
-// A pipe in place of certificates holds nobody up.
+// TestPipeForCertificates: a pipe in place of the certificates blocks no caller.
 func TestPipeForCertificates(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "pipe")

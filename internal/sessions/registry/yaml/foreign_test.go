@@ -15,8 +15,8 @@ import (
 	"tutti/internal/test/boundtest"
 )
 
-// TestForeignDatabases finds a database that somebody else has made in another way. The rows of the file are told nevertheless, and where
-// the database cannot be written, a change is refused with what to do.
+// TestForeignDatabases: finds a database that another program has made in another format. The rows of the file are still listed, and if the
+// database cannot be written, a change is refused with a hint.
 func TestForeignDatabases(t *testing.T) {
 	t.Parallel()
 	const tables = `CREATE TABLE sessions (name TEXT PRIMARY KEY, status TEXT, pane_cwd TEXT, data JSON);`
@@ -222,7 +222,7 @@ func TestRoleChangedInBothFiles(t *testing.T) {
 	}
 }
 
-// TestUnusableRowInDatabase: what another program has made of a row there is told, and stays until somebody changes the row.
+// TestUnusableRowInDatabase: a row that another program has made unusable in the database is reported, and stays until the row is changed.
 func TestUnusableRowInDatabase(t *testing.T) {
 	t.Parallel()
 	for what, sql := range map[string]string{
@@ -256,8 +256,8 @@ func TestUnusableRowInDatabase(t *testing.T) {
 	}
 }
 
-// TestFileFromStaleEditor: an editor that was opened before a change, or a program that writes what it read before, takes the
-// change away. The file counts, and what it took is told.
+// TestFileFromStaleEditor: an editor that was opened before a change, or a program that writes what it read before, overwrites the change.
+// The file counts, and the lost change is reported.
 func TestFileFromStaleEditor(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
@@ -276,7 +276,7 @@ func TestFileFromStaleEditor(t *testing.T) {
 	b.agree("a=stopped b=stopped")
 }
 
-// TestFileWithOnlyComments: whoever leaves only comments has not removed each row.
+// TestFileWithOnlyComments: a file with only comments removes no row.
 func TestFileWithOnlyComments(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"# by hand\n", "---\n", "\ufeff\n", "# by hand\n\n# and more\n"} {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestLibc compares the C library that is linked with the one that the database is made for. Another one builds, and fails at run time in
-// ways that nobody would look for there.
+// TestLibc: compares the linked C library with the one that the database is made for. Another one builds, and fails at run time in ways
+// that are hard to trace to it.
 func TestLibc(t *testing.T) {
 	t.Parallel()
 	list := func(format, module string) string {
