@@ -52,7 +52,7 @@ func TestBatchPanics(t *testing.T) {
 	}
 }
 
-// TestBatchSweeps: a batch counts for the sweep as so many documents, and its own temporary files are no part of it.
+// TestBatchSweeps: a batch counts for the sweep as its number of documents, and the sweep skips its own temporary files.
 func TestBatchSweeps(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

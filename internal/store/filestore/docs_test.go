@@ -183,8 +183,8 @@ func TestMessageTakenDuringMove(t *testing.T) {
 	}
 }
 
-// TestExchange: a foreign program writes between our look and our exchange, once, or once more while we put its bytes back.
-// The newest of its versions stands afterwards, and ours is not lost to the caller, who is told.
+// TestExchange: another program writes between our read and our exchange, once, or again while we put its bytes back. Its newest version is
+// kept, and the caller gets an error and its own bytes.
 func TestExchange(t *testing.T) {
 	t.Parallel()
 	k := store.Key{Kind: store.Presence, Name: "s"}

@@ -219,7 +219,7 @@ func TestLongLines(t *testing.T) {
 	}
 }
 
-// TestTailTooLong: a last line that is larger than anything we would keep is no torn write; nothing is cut.
+// TestTailTooLong: a last line larger than the limit is not treated as a torn write; nothing is cut.
 func TestTailTooLong(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -233,7 +233,7 @@ func TestTailTooLong(t *testing.T) {
 	}
 }
 
-// TestEmptyLines are no lines, and no reason for a conflict.
+// TestEmptyLines: empty lines are skipped, and do not cause a conflict.
 func TestEmptyLines(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -92,7 +92,7 @@ func TestBatchSyncsEach(t *testing.T) {
 	}
 }
 
-// TestLeaseDocument: the end lies in the document, by the injected clock, and what cannot be read holds nobody up.
+// TestLeaseDocument: the document contains the end, by the injected clock, and an unreadable document blocks no caller.
 func TestLeaseDocument(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 10, 4, 0, 123456789, time.UTC)
@@ -124,7 +124,7 @@ func TestLeaseDocument(t *testing.T) {
 	}
 }
 
-// TestWatchQuiet: temporary files, lock files and names that no key has wake nobody; a change comes as its key.
+// TestWatchQuiet: temporary files, lock files and names that are not keys cause no event; a change is reported with its key.
 func TestWatchQuiet(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -255,7 +255,7 @@ func TestClosed(t *testing.T) {
 	}
 }
 
-// TestBatchGoesOn: where a document of a batch gets no name, because somebody else has taken it meanwhile, the others are stored.
+// TestBatchGoesOn: if another process has taken the name of one document of a batch, the others are stored.
 func TestBatchGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -13,7 +13,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestUnreadable: a file that somebody else keeps to himself is unfit like others, and hides none.
+// TestUnreadable: a file that only another user may read is invalid, and hides no other file.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -196,7 +196,7 @@ func TestManyChangesWithinOneTick(t *testing.T) {
 	}
 }
 
-// TestNestedAndReplacedKinds: folders that say little of what lies in them.
+// TestNestedAndReplacedKinds: folders whose times say little about their contents.
 func TestNestedAndReplacedKinds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

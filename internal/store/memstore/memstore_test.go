@@ -17,7 +17,7 @@ var (
 	archive = store.Key{Kind: store.Archive, Owner: "a", Name: "m"}
 )
 
-// TestCrashBetween: a move that died between its two steps is finished by whoever looks next, however they look.
+// TestCrashBetween: a move that was interrupted between its two steps is completed by the next reader, with every method.
 func TestCrashBetween(t *testing.T) {
 	t.Parallel()
 	crash := errors.New("crash")
@@ -238,7 +238,7 @@ func TestReopen(t *testing.T) {
 	check(t, err)
 }
 
-// TestSlowWatcher: who does not read in time is told to look at everything.
+// TestSlowWatcher: a watcher that does not read in time gets a rescan event.
 func TestSlowWatcher(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -22,7 +22,7 @@ func want(err, target error) error {
 	return fmt.Errorf("error %w, want %w", err, target)
 }
 
-// TestCrashBetween: a move that died between its two steps is finished by whoever looks next, however they look.
+// TestCrashBetween: a move that was interrupted between its two steps is completed by the next reader, with every method.
 func TestCrashBetween(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -152,7 +152,7 @@ func TestInterruptedMove(t *testing.T) {
 	}
 }
 
-// TestOutsideMarkers: what the tools of NATS leave when they delete a key is no document.
+// TestOutsideMarkers: the markers that the NATS tools leave when they delete a key are not documents.
 func TestOutsideMarkers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

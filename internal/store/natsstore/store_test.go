@@ -16,7 +16,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestTwoClients: of two connections one gets it, whatever it is, and the other is told so.
+// TestTwoClients: of two connections, one succeeds at each operation, and the other gets an error.
 func TestTwoClients(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -338,7 +338,7 @@ func TestServerLimit(t *testing.T) {
 	check(t, s.Move(ctx, long, rev, archived(long)))
 }
 
-// TestOpen: a stream that would not keep the contract is refused, and one that is not there is not made by who only reads.
+// TestOpen: a stream that would break the contract is refused, and a reader does not create a missing one.
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -426,7 +426,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestSlowWatcher: who does not read in time is told to look at everything.
+// TestSlowWatcher: a watcher that does not read in time gets a rescan event.
 func TestSlowWatcher(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
