@@ -89,7 +89,7 @@ func TestNoLeftovers(t *testing.T) {
 	}
 }
 
-// TestProxy holds a stretch of network to what it is told.
+// TestProxy: checks that the proxy breaks and delays a connection as set.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

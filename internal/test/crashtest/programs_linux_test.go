@@ -167,8 +167,8 @@ func (f *field) stored(bus, kind string) map[string][]string {
 	return at
 }
 
-// TestKilledPrograms lets 50 writers and 5 readers, each message a program of its own, work on one bus while one of the programs is
-// killed every 300 ms. No message that a writer was told is stored is lost, stored twice, or shown to two readers.
+// TestKilledPrograms: lets 50 writers and 5 readers, each message a program of its own, work on one bus while one of the programs is killed
+// every 300 ms. No message that was reported as stored is lost, stored twice, or shown to two readers.
 func TestKilledPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")

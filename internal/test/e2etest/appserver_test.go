@@ -112,8 +112,8 @@ func (s *appServer) call(method string, params object) json.RawMessage {
 	return l.Result
 }
 
-// TestCodexAppServerCalls: Codex as the server of an editor finds our tools, calls them by the word of the editor and by that of
-// the model, and both are told what our server said.
+// TestCodexAppServerCalls: Codex as the server of an editor finds our tools and calls them for the editor and for the model, and both get
+// our server's answer.
 func TestCodexAppServerCalls(t *testing.T) {
 	agentPrograms(t)
 	home := t.TempDir()

@@ -168,8 +168,8 @@ func (s start) variable(name string) string {
 	return ""
 }
 
-// TestClaudeNamesItsConversation: the server is told by a variable, also when the conversation is taken up again. What else
-// is told it in that way and is secret is written nowhere.
+// TestClaudeNamesItsConversation: a variable names the conversation to the server, also after a resume. Secret variables are written
+// nowhere.
 func TestClaudeNamesItsConversation(t *testing.T) {
 	const id = "0b5e4d1c-7a0f-4e2b-9c55-0d6f3b1a2c3d"
 	for _, version := range []string{"197", "330"} {

@@ -314,7 +314,7 @@ func (s *troupe) apart(all []*member) {
 	}
 }
 
-// TestSessionAsks: what a program asks at its start is told, and stays unanswered.
+// TestSessionAsks: a question of a program at its start is reported, and stays unanswered.
 func TestSessionAsks(t *testing.T) {
 	for _, c := range []struct {
 		agent agent

@@ -105,7 +105,7 @@ func codexScripts(t *testing.T, scripts ...string) *model {
 	return m
 }
 
-// TestCodexDefers: a model that Codex knows is told of the server by its first sentence, and finds the tools by a search.
+// TestCodexDefers: a model that Codex knows sees the server's first sentence, and finds the tools by a search.
 func TestCodexDefers(t *testing.T) {
 	m := codexScripts(t,
 		`text(ALL_TOOLS.filter(t => /message|agent/i.test(t.description)).map(t => t.name).join(" "))`,

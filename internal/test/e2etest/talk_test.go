@@ -116,9 +116,9 @@ func (t turn) texts() string {
 	return strings.Join(all, "\n")
 }
 
-// TestFourAgentsTalk: two Claude Code, one Codex and one Gemini hold one conversation, first with tools while all of them run,
-// then each with what hooks bring to it. What each model was sent is looked at: the texts, whose they are, what their
-// signatures are worth, what came of each call.
+// TestFourAgentsTalk: two Claude Code, one Codex and one Gemini hold one conversation, first with tools while all of them run, then each
+// with the mail from its hooks. The test checks what each model received: the texts, their senders, the verdicts, and the result of each
+// call.
 func TestFourAgentsTalk(t *testing.T) {
 	agentPrograms(t)
 	home := t.TempDir()

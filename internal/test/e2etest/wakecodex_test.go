@@ -64,7 +64,7 @@ func (s *sitting) press(key string, worked func() bool) {
 // flag: at every tenth second since its start. There is nothing that would make it look earlier.
 const looks = 10 * time.Second
 
-// TestCodexIsWoken: an idle Codex gets a turn by its queue, in the open screen, and nobody types.
+// TestCodexIsWoken: an idle Codex gets a turn by its queue, in the open screen, without typing.
 func TestCodexIsWoken(t *testing.T) {
 	t.Run("with its server in the background", func(t *testing.T) {
 		s := sit(t, screenCodex(t), nil)

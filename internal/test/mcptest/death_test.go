@@ -144,8 +144,8 @@ func (d *deaf) ends(t *testing.T, began time.Time) time.Duration {
 	return time.Since(began)
 }
 
-// TestClientNotReading: a client that does not read what it asked for holds up nothing but itself: heartbeats go on, mail comes in and
-// others are served. The server ends when it is told to, and its session with it.
+// TestClientNotReading: a client that does not read its answers blocks only itself: heartbeats continue, mail arrives and other clients are
+// served. The server ends on request, and its session with it.
 func TestClientNotReading(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)
@@ -211,8 +211,8 @@ func heartbeat(t *testing.T, record string) time.Time {
 	return r.HeartbeatAt
 }
 
-// TestServerKilled: a server that was killed leaves its session, and the next server of that agent takes it away. The others
-// are told once that it left.
+// TestServerKilled: a killed server leaves its session, and the next server of that agent removes it. Other agents are notified once that
+// it left.
 func TestServerKilled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -61,8 +61,8 @@ func TestHaltInHand(t *testing.T) {
 	}
 }
 
-// TestHaltSilence: while the switch is on nothing is pushed and heartbeats go on, so that nobody is said to have left. When
-// it is off nothing is pushed until the agent looks at its mail, and then only what is new.
+// TestHaltSilence: while the switch is on nothing is pushed and heartbeats continue, so no agent is reported as gone. When it is off
+// nothing is pushed until the agent reads its mail, and then only what is new.
 func TestHaltSilence(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)
@@ -106,8 +106,8 @@ func TestHaltSilence(t *testing.T) {
 	}
 }
 
-// TestHaltToggled: the switch goes on and off a hundred times in a second or so, while one agent sends and the other receives.
-// What was reported as sent is received once, what was refused was not sent, and nobody is told of anything twice.
+// TestHaltToggled: the switch goes on and off a hundred times in about a second, while one agent sends and the other receives. A message
+// reported as sent is received once, a refused one was not sent, and no notice comes twice.
 func TestHaltToggled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)

@@ -41,8 +41,8 @@ func TestLongThread(t *testing.T) {
 	}
 }
 
-// TestHostileNames: names that no message and no session may have keep nobody from being told of what else comes, as long as
-// they lie there and whenever a further one appears.
+// TestHostileNames: files with invalid names of messages and sessions hide no other event, as long as they exist and whenever another one
+// appears.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

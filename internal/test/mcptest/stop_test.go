@@ -27,9 +27,9 @@ func (s *serverProcess) about(topic, session string) int {
 	return len(s.noted(func(n note) bool { return n.Topic == topic && n.Data.Peer.SessionID == session }))
 }
 
-// TestStopped: a server is stopped for longer than its session lasts, a foreign program takes its record away, and mail and
-// calls come meanwhile. When it goes on it is present again with its next heartbeat, answers, and pushes the mail once; its
-// peer is told once that it left and once that it joined, and it is told nothing of a peer that was there all the time.
+// TestStopped: a server is stopped for longer than its session lasts, a foreign program removes its record, and mail and calls arrive
+// meanwhile. When it continues it is present again with its next heartbeat, answers, and pushes the mail once. Its peer gets one leave and
+// one join, and it gets no notice of a peer that was present all the time.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)
@@ -100,7 +100,7 @@ func TestStopped(t *testing.T) {
 	t.Logf("present again after %v", back)
 }
 
-// TestAllStopped: where a whole machine sleeps nobody has left, whoever wakes up first.
+// TestAllStopped: after a whole machine has slept no agent is reported as gone, whichever wakes up first.
 func TestAllStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)

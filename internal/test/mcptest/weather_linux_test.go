@@ -95,8 +95,8 @@ func (s *serverProcess) worked() time.Duration {
 	return (user + system) * 10 * time.Millisecond // a hundred ticks a second
 }
 
-// TestRootGone: a bus that is moved away while servers use it is said to be, and goes on when it is back. One that is removed
-// keeps nobody busy, and another one in its place is not taken for it.
+// TestRootGone: a bus that is moved away while servers use it is reported as missing, and works again when it is back. A removed one causes
+// no busy loop, and another one in its place is not mistaken for it.
 func TestRootGone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quick...)
@@ -152,8 +152,8 @@ func TestRootGone(t *testing.T) {
 	}
 }
 
-// TestNoHome: where no home folder is known nobody can say that agents are not halted, so that nothing is sent; the answers say
-// what is missing. A home folder that is not there and cannot be made is enough.
+// TestNoHome: without a known home folder the halt switch cannot be read, so nothing is sent, and the answers say what is missing. A home
+// folder that does not exist and cannot be created is enough.
 func TestNoHome(t *testing.T) {
 	t.Parallel()
 	if os.Getuid() != 0 {
