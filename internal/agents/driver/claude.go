@@ -28,10 +28,10 @@ var claude = Driver{
 			Lists: [][]string{
 				{"permissions", "allow"}, {"permissions", "ask"}, {"permissions", "deny"}, {"enabledMcpjsonServers"}, {"disabledMcpjsonServers"},
 			},
+			Trust: "mcp__tutti", TrustIn: []string{"permissions", "allow"},
 			Folder: [][]string{{"allowedTools"}, {"enabledMcpjsonServers"}, {"disabledMcpjsonServers"}, {"disabledMcpServers"}},
 		},
-		Note: "Claude Code asks before it calls one of our tools, and claude -p refuses. To allow them all, add the rule mcp__tutti to " +
-			"permissions.allow in its settings.json.",
+		TrustNote: "The rule mcp__tutti in permissions.allow lets Claude Code call the tools of tutti without asking. --no-trust leaves it out.",
 	},
 	Hooks: Hooks{
 		Files: []File{

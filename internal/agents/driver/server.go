@@ -30,6 +30,10 @@ type Grants struct {
 	Lists  [][]string // lists of names in these files
 	Tables [][]string // tables in these files whose members have such names; the last that fits counts
 	Folder [][]string // lists in the tables to which Local leads
+	// Trust is put into the list at TrustIn in the user's own settings, so that the program does not ask before each call of a tool of a
+	// new server; "" for a program whose entry says so itself, or that does not ask.
+	Trust   string
+	TrustIn []string
 }
 
 // A Server is a program that an agent program starts and speaks MCP with.

@@ -149,6 +149,7 @@ func TestLocalRetire(t *testing.T) {
 		t.Errorf("got %q\n%s", p.Remarks, d.read(".claude.json"))
 	}
 	d.q.Remove = true
+	d.ok("claude")
 	d.write(".claude.json", `{"mcpServers": {"mine": {"command": "tutti", "args": ["mcp-serve"]}}}`, 0o600)
 	if p := d.ok("claude"); p.Changed() || len(p.Remarks) != 1 || !strings.Contains(p.Remarks[0], `"mine"`) {
 		t.Errorf("removal: %q\n%s", p.Remarks, d.read(".claude.json"))

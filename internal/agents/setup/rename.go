@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/settings"
@@ -84,9 +85,56 @@ func (q *Request) planGrants(p *Plan) error {
 		}
 	}
 	if f, ok := p.Driver.Servers.File(driver.User); ok && q.Scope == driver.User && len(g.Folder) > 0 {
-		return q.folderGrants(p, f)
+		if err := q.folderGrants(p, f); err != nil {
+			return err
+		}
 	}
-	return nil
+	return q.trust(p)
+}
+
+// trust has the program call the tools of a new server without asking, unless its user has a rule about them. Where the server is
+// removed, so is that rule.
+func (q *Request) trust(p *Plan) error {
+	g := &p.Driver.Servers.Grants
+	if g.Trust == "" || q.Scope != driver.User || !q.Remove && (!p.fresh || q.NoTrust) {
+		return nil
+	}
+	at := slices.IndexFunc(g.Files, func(f driver.File) bool { return f.Scope == driver.User })
+	c, err := p.change(q, g.Files[at].Path(q.Place))
+	if err != nil {
+		return err
+	}
+	if q.hasRule(g, g.Files[at].Format, c.After) != q.Remove {
+		return nil
+	}
+	p.trusts = !q.Remove
+	entries, did := [][]byte{canonjson.AppendString(nil, g.Trust)}, "rule "+g.Trust+" added"
+	if q.Remove {
+		entries, did = nil, "rule "+g.Trust+" removed"
+	}
+	p.adopt(c)
+	return c.edit(did, func(text []byte) ([]byte, error) {
+		return settings.SetListEntries(g.Files[at].Format, text, g.TrustIn, func(entry []byte) bool {
+			name, _ := canonjson.String(entry)
+			return name == g.Trust
+		}, entries)
+	})
+}
+
+// hasRule tells whether the user has said something about the tools of our server.
+func (q *Request) hasRule(g *driver.Grants, format driver.Format, text []byte) bool {
+	for _, path := range g.Lists {
+		list, there, err := settings.Get(format, text, path)
+		if err != nil || !there || !isList(list) {
+			continue
+		}
+		for entry := range canonjson.Elements(list) {
+			if name, _ := canonjson.String(entry); strings.HasPrefix(name, g.Trust) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // folderGrants deals with the folders in which the user has worked. A file there that cannot be read is named, and stays.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/agents/settings"
 )
 
 // TestRename: an entry under the former name gets the present one with what its user set in it, and what allowed its tools allows them
@@ -121,5 +122,39 @@ func TestFormerNameIsSeen(t *testing.T) {
 	d.ok("claude")
 	if got := d.read(".claude.json"); strings.Contains(got, `"h2a":`) || !strings.Contains(got, `"tutti"`) {
 		t.Errorf("of the older program: %s", got)
+	}
+}
+
+// TestTrust: a new server is trusted unless its user says otherwise, or has a rule about its tools. What is there stays.
+func TestTrust(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		settings, server string
+		noTrust, want    bool
+	}{
+		"new":          {"", "", false, true},
+		"with others":  {`{"permissions": {"allow": ["Bash(ls)"]}}`, "", false, true},
+		"not wanted":   {"", "", true, false},
+		"denied":       {`{"permissions": {"deny": ["mcp__tutti__tutti_send"]}}`, "", false, false},
+		"asked before": {`{"permissions": {"ask": ["mcp__tutti"]}}`, "", false, false},
+		"not new":      {"", `{"mcpServers": {"tutti": {"command": "/old/tutti", "args": ["mcp-serve"]}}}`, false, false},
+	} {
+		d := newDesk(t)
+		for file, text := range map[string]string{".claude/settings.json": c.settings, ".claude.json": c.server} {
+			if text != "" {
+				d.write(file, text, 0o600)
+			}
+		}
+		d.q.NoTrust = c.noTrust
+		d.ok("claude")
+		list, _, err := settings.Get(driver.JSON, []byte(d.read(".claude/settings.json")), []string{"permissions", "allow"})
+		if err != nil || strings.Contains(string(list), `"mcp__tutti"`) != c.want {
+			t.Errorf("%s: %v %s", name, err, list)
+		}
+		d.q.Remove = true
+		d.ok("claude")
+		if got := d.files()[".claude/settings.json"]; got != c.settings && !(c.want && c.settings == "" && got == "") && name != "denied" {
+			t.Errorf("%s, after removal: %s", name, got)
+		}
 	}
 }

@@ -190,6 +190,7 @@ func (q *Request) register(p *Plan, format driver.Format, c *Change) error {
 	}
 	want := q.Wanted(d)
 	if !there {
+		p.fresh, p.trusts = true, !q.NoTrust && d.Servers.TrustNote != "" && d.Servers.Grants.Trust == ""
 		err := c.edit("server "+driver.ServerName+" registered", func(text []byte) ([]byte, error) {
 			return settings.Set(format, text, path, d.Servers.Entry(want))
 		})

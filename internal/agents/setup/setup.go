@@ -19,8 +19,12 @@ type Plan struct {
 	Err     error     // why nothing can be done; no file is written then
 
 	kept    []string // flags of the server that were kept, with their values
-	noTrust bool
+	fresh   bool     // the server was not registered before
+	trusts  bool     // the program will call the tools of the new server without asking
 }
+
+// Trusts tells whether the plan has the program call the tools of a new server without asking.
+func (p *Plan) Trusts() bool { return p.trusts }
 
 // Changed tells whether there is something to be written.
 func (p *Plan) Changed() bool { return slices.ContainsFunc(p.Changes, (*Change).Changed) }
@@ -32,7 +36,7 @@ func (p *Plan) Notes() (notes []string) {
 			return slices.ContainsFunc(c.Did, func(s string) bool { return strings.HasPrefix(s, what) })
 		})
 	}
-	if n := p.Driver.Servers.TrustNote; n != "" && !p.noTrust && did("server ") {
+	if n := p.Driver.Servers.TrustNote; n != "" && p.trusts {
 		notes = append(notes, n)
 	}
 	if n := p.Driver.Servers.Note; n != "" && did("server ") {
@@ -46,7 +50,7 @@ func (p *Plan) Notes() (notes []string) {
 
 // Plan finds out what is to be done for a program. It writes nothing.
 func (q *Request) Plan(d *driver.Driver) *Plan {
-	p := &Plan{Driver: d, noTrust: q.NoTrust}
+	p := &Plan{Driver: d}
 	steps := []func(*Plan) error{q.planServer, q.planGrants, q.planHooks}
 	if q.Remove {
 		slices.Reverse(steps) // last put in, first taken out: what was made for the one holds the other

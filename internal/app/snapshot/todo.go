@@ -58,7 +58,7 @@ func (l *Session) made(r approval.Request) bool {
 func (v *View) approvable(r *approval.Request) todo.Item {
 	i := todo.Item{
 		Kind: todo.Permission, ID: r.ID, From: r.Instance, At: r.At, Command: "tutti approve " + app.QuoteArg(r.ID),
-		About: r.CLI + " asks for " + r.Tool + ": " + r.About,
+		About: r.Title(),
 	}
 	for _, o := range r.Options {
 		if len(i.About) > todo.MaxAbout && o.ID != approval.Deny {

@@ -14,6 +14,7 @@ package approval
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -26,6 +27,7 @@ import (
 	"strings"
 	"time"
 
+	"tutti/internal/core/address"
 	"tutti/internal/core/termsafe"
 	"tutti/internal/platform/atomicfile"
 	"tutti/internal/platform/proc"
@@ -79,6 +81,23 @@ type Request struct {
 	About        string    `json:"about"` // the command, the file, or the question
 	Options      []Option  `json:"options"`
 	At           time.Time `json:"at"`
+}
+
+// Title is the request in one line: who asks to use which tool, and for what.
+func (r *Request) Title() string {
+	who := cmp.Or(address.Instance(r.Instance).Label(), r.CLI)
+	if slices.Contains([]string{"AskUserQuestion", "question"}, r.Tool) {
+		return who + " asks: " + r.About
+	}
+	tool := r.Tool
+	if server, name, ok := strings.Cut(strings.TrimPrefix(tool, "mcp__"), "__"); ok && strings.HasPrefix(tool, "mcp__") {
+		tool = name + " of " + server
+	}
+	text := who + " asks to use " + tool
+	if r.About != "" && r.About != "{}" {
+		text += ": " + r.About
+	}
+	return text
 }
 
 // A Process is the hook that waits.

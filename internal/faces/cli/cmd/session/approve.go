@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -214,11 +215,7 @@ func listApprovals(c *kit.Call, state string) error {
 	}
 	for i := range all {
 		r := &all[i]
-		who := r.Instance
-		if who == "" {
-			who = r.CLI + " in " + c.App.Shown(r.Dir)
-		}
-		c.Prose("", 2, kit.Clean(who)+" asks for "+kit.Clean(r.Tool)+" since "+kit.Clock(r.At, time.Now())+": "+kit.Clean(r.About))
+		c.Prose("", 2, kit.Clean(r.Title())+" ("+kit.Clean(cmp.Or(r.Instance, r.CLI+" in "+c.App.Shown(r.Dir)))+", "+kit.Ago(time.Since(r.At))+")")
 		c.Line("  tutti approve " + r.ID + "    tutti deny " + r.ID)
 		if others := others(r); others != "" {
 			c.Prose("  ", 2, "--option: "+others)

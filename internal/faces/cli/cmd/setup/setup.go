@@ -22,10 +22,11 @@ import (
 )
 
 type setupOptions struct {
-	Dir                   string
-	Yes, Diff, Remove     bool
-	TrustHooks, NoInstall bool
-	NoSkills, NoComplete  bool
+	Dir                  string
+	Yes, Diff, Remove    bool
+	TrustHooks, NoTrust  bool
+	NoInstall            bool
+	NoSkills, NoComplete bool
 }
 
 // A setupRun is what one run of setup is to do: each part is planned before the question and carried out after it.
@@ -110,7 +111,7 @@ func runSetup(ctx context.Context, c *kit.Call, opt *setupOptions) error {
 // planSetup looks at what is there and what is to be done.
 func planSetup(c *kit.Call, opt *setupOptions) (*setupRun, error) {
 	w := &setupRun{c: c, opt: opt}
-	hosts := &hostSetupOptions{Host: EveryHost, Scope: driver.User.String(), Remove: opt.Remove, Diff: opt.Diff, TrustHooks: opt.TrustHooks}
+	hosts := &hostSetupOptions{Host: EveryHost, Scope: driver.User.String(), Remove: opt.Remove, Diff: opt.Diff, TrustHooks: opt.TrustHooks, NoTrust: opt.NoTrust}
 	var err error
 	w.hosts, w.drivers, err = hostRequest(c, hosts)
 	if w.hosts == nil {

@@ -38,6 +38,9 @@ func (w *setupRun) showPlan(v *setupReport) {
 			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove {
 				files = append(files, "and there that you trust these hooks")
 			}
+			if p.Trusts() {
+				files = append(files, "and there that it calls our tools without asking")
+			}
 			rows = append(rows, []string{p.Driver.Title, strings.Join(files, ", ")})
 		case !w.opt.Remove:
 			rows = append(rows, []string{p.Driver.Title, "already set up"})

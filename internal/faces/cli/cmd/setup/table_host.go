@@ -20,11 +20,11 @@ var HostVerbs = []kit.Verb{
 			{Name: "no-server", Kind: kit.Switch, Under: kit.Tutti, Help: "only the hooks"},
 			{Name: "remove", Kind: kit.Switch, Under: kit.Tutti, Help: "remove our entries and nothing else"},
 			{Name: "trust-hooks", Kind: kit.Switch, Under: kit.Tutti, Help: "record in Codex's settings that you trust these hooks, without asking; refused below an agent CLI"},
-			{Name: "no-trust", Kind: kit.Switch, Under: kit.Tutti, Help: "leave \"trust\": true out of a new entry for Gemini CLI"},
+			{Name: "no-trust", Kind: kit.Switch, Under: kit.Tutti, Help: "have Claude Code and Gemini CLI ask before each call of our tools"},
 			{Name: "force", Kind: kit.TrueSwitch, Help: "replace another server named h2a"},
 			{Name: "no-wake", Kind: kit.TrueSwitch, Under: kit.H2A, Help: "leave --wake out of the entry"},
 		},
-		Does: `Adds our MCP server, named h2a, and our hooks to the settings of your agent CLIs. It changes only these entries:
+		Does: `Adds our MCP server, named tutti, and our hooks to the settings of your agent CLIs. It changes only these entries:
 comments, order and everything else stay. It keeps the earlier file beside the new one as FILE.tutti-DATE. Running it
 again changes only what is out of date.
 
@@ -32,8 +32,8 @@ again changes only what is out of date.
 entry of the older program, and keeps --root, --name, --instance and --scope of an existing entry.
 
 Codex runs no hook before you trust it. At a terminal, host setup offers to record that trust for its own hooks;
---trust-hooks records it without asking. A new entry for Gemini CLI has "trust": true, so that it calls our tools
-without asking; --no-trust leaves that out.
+--trust-hooks records it without asking. A new entry for Gemini CLI has "trust": true, and with a new one for
+Claude Code its settings get the rule mcp__tutti, so that they call our tools without asking; --no-trust leaves that out.
 
 --remove takes our entries out again, and names what it leaves: copies of earlier settings, and the skill.
 

@@ -47,6 +47,7 @@ var ProgramVerbs = []kit.Verb{
 			{Name: "remove", Kind: kit.Switch, Help: "take out of your settings and folders what setup has put there"},
 			{Name: "dir", Kind: kit.Text, Value: "dir", Default: "~/.local/bin", Offer: kit.Folders, Help: "the folder for the programs"},
 			{Name: "trust-hooks", Kind: kit.Switch, Help: "record in Codex's settings that you trust the hooks, without asking; refused below an agent CLI"},
+			{Name: "no-trust", Kind: kit.Switch, Help: "have Claude Code and Gemini CLI ask before each call of our tools"},
 			{Name: "no-install", Kind: kit.Switch, Help: "leave the programs where they are"},
 			{Name: "no-skills", Kind: kit.Switch, Help: "without the skill, which teaches the models"},
 			{Name: "no-complete", Kind: kit.Switch, Help: "without completion in the shell"},
