@@ -95,6 +95,9 @@ func hostRequest(c *kit.Call, opt *hostSetupOptions) (*setup.Request, []*driver.
 		Server: !opt.NoServer, Hooks: !opt.NoHooks, Force: opt.Force, Remove: opt.Remove, NoTrust: opt.NoTrust, Now: time.Now(),
 		Root: kit.AbsoluteRoot(c.RootFlag()),
 	}
+	if _, err := c.ForUser("have tools called without asking"); err != nil {
+		q.NoTrust = true // an agent gives itself no rights
+	}
 	home, err := c.App.Home()
 	if err != nil {
 		return nil, nil, kit.FailIO("", err, "")
