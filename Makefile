@@ -8,7 +8,7 @@ GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)
 MKSITE := GOOS= GOARCH= CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/faces/site/mksite
 DOCS   := internal/faces/web/made/docs
 
-.PHONY: help build install demo test lint bench soak e2e fmt pictures site module release release-check clean
+.PHONY: help build install demo test lint bench soak soak-load e2e fmt pictures site module release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ bench: build ## measure what is promised and rewrite the table in docs/performan
 
 soak: ## the long versions of the tests and every fuzz target; under an hour
 	@scripts/soak.sh
+
+soak-load: ## run the tests ten times beside 8 busy loops, once before a release; many hours
+	@scripts/soak-load.sh
 
 e2e: ## try the MCP server with official clients and real agent programs, kept in a cache folder (2 GB)
 	@scripts/e2e.sh
