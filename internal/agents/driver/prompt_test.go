@@ -77,7 +77,7 @@ func TestCodexTallDraft(t *testing.T) {
 	}
 	for name, screen := range map[string]string{
 		"a question":     above + "› Would you\n  like\n  to\n  run\n  it\n  y yes\n  n no\n  Press enter to confirm or esc to cancel\n",
-		"what it says":   "› go on\n\n  one\n\n  two\n\n  three\n\n• done\n",
+		"transcript":     "› go on\n\n  one\n\n  two\n\n  three\n\n• done\n",
 		"one that moves": "› go on\n\n  two\n",
 	} {
 		if got := codexScreen(screen, "api"); got.Prompt {
