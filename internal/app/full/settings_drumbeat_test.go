@@ -43,7 +43,7 @@ func TestDrumbeatSettings(t *testing.T) {
 		"below nothing":       {"drumbeat.interval = \"-5s\"\n", usual, "line 1: drumbeat.interval"},
 		"a time as a number":  {"[drumbeat]\ninterval = 30\n", usual, "line 2"},
 		"a number as a text":  {"[drumbeat]\nmax_relances = \"3\"\n", usual, "line 2"},
-		"fewer than none":     {"[drumbeat]\nmax_relances = -1\n", usual, "line 2: drumbeat.max_relances: a whole number from 0 to 1000"},
+		"negative limit":      {"[drumbeat]\nmax_relances = -1\n", usual, "line 2: drumbeat.max_relances: a whole number from 0 to 1000"},
 		"too many":            {"[drumbeat]\nmax_relances = 5000\n", usual, "line 2: drumbeat.max_relances"},
 		"asked at once":       {"[drumbeat]\ndecider = \"\"\ndecider_after = 0\n", usual, "line 3: drumbeat.decider_after: a whole number from 1 on"},
 		"never decided":       {"[drumbeat]\ndecider = \"x\"\ndecider_after = 3\n", usual, "line 3: drumbeat.decider_after: a whole number from 1 on, below max_relances, which is 3"},
