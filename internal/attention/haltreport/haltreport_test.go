@@ -58,7 +58,7 @@ func TestStates(t *testing.T) {
 	}{
 		"it acknowledged":              {claude, &hookmark.Mark{Build: "b2", Denies: true, Acked: 3}, Acknowledged, "acknowledged"},
 		"hooks of another build did":   {claude, &hookmark.Mark{Build: "b1", Denies: true, Acked: 3}, Acknowledged, "acknowledged"},
-		"it was only told":             {claude, &hookmark.Mark{Build: "b2", Acked: 3}, Older, "told of the halt, only edits are denied; run tutti host setup"},
+		"notice only":                  {claude, &hookmark.Mark{Build: "b2", Acked: 3}, Older, "told of the halt, only edits are denied; run tutti host setup"},
 		"it acknowledged another halt": {claude, &hookmark.Mark{Build: "b2", Denies: true, Acked: 2}, Denied, "denied at its next tool call"},
 		"of another build":             {claude, &hookmark.Mark{Build: "b1", Denies: true}, Older, "older hooks deny only edits; run tutti host setup"},
 		"older settings":               {claude, &hookmark.Mark{Build: "b2"}, Older, "older hooks deny only edits"},

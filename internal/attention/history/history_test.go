@@ -77,7 +77,7 @@ func TestHalts(t *testing.T) {
 		now  halt.State
 		want []string
 	}{
-		{"none holds", halt.State{}, want},
+		{"no halt", halt.State{}, want},
 		{"one holds", halt.State{Halted: true, Since: at.Add(time.Hour), Reason: "again"}, append(want[:3:3], "all agents were halted: again")},
 	} {
 		got := Halts(c.now, record)

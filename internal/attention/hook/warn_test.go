@@ -79,9 +79,9 @@ func TestWarnAfter(t *testing.T) {
 	}
 }
 
-// TestDropped: a text for Gemini when it resumes or clears a conversation never reaches its model. The hook stays silent then, and the next
+// TestGeminiIgnoredEvents: a text for Gemini when it resumes or clears a conversation never reaches its model. The hook stays silent then, and the next
 // prompt brings the mail.
-func TestDropped(t *testing.T) {
+func TestGeminiIgnoredEvents(t *testing.T) {
 	t.Parallel()
 	for _, source := range []string{"startup", "resume", "clear"} {
 		t.Run(source, func(t *testing.T) {

@@ -155,8 +155,8 @@ func TestJobIsNotReported(t *testing.T) {
 	}
 }
 
-// TestBegunIn: a conversation that "/clear" began is known with its session, also when it has ended; one that the user took up is not.
-func TestBegunIn(t *testing.T) {
+// TestConversationBegunByClear: a conversation that "/clear" began is known with its session, also when it has ended; one that the user took up is not.
+func TestConversationBegunByClear(t *testing.T) {
 	t.Parallel()
 	w := newWorker(t, "claude")
 	for conversation, source := range map[string]string{"first": "startup", "own": "clear", "older": "resume"} {

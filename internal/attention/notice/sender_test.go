@@ -225,7 +225,7 @@ func TestHalted(t *testing.T) {
 	r.look(halted, asks("api", ""))
 	r.want("a halt", r.after(gather), "tutti: everything is halted")
 	r.look(asks("api", ""))
-	r.want("what came meanwhile", r.after(time.Hour), "")
+	r.want("arrived meanwhile", r.after(time.Hour), "")
 }
 
 func TestEnded(t *testing.T) {

@@ -109,7 +109,7 @@ func bubble(t *testing.T, name string, f func(*testing.T)) {
 }
 
 func TestLadder(t *testing.T) {
-	bubble(t, "ten messages at an idle agent make one knock, which climbs once for each rung and then ends", func(t *testing.T) {
+	bubble(t, "ten messages wake an idle agent once by each method", func(t *testing.T) {
 		c := climb(t, Rewake, Nudge)
 		c.Heard(driver.Stop)
 		for n := range 10 {
@@ -124,7 +124,7 @@ func TestLadder(t *testing.T) {
 		c.want(time.Minute, "nudge 1m0.15s")
 		c.want(time.Hour)
 	})
-	bubble(t, "who has looked is not knocked for the same, and is for what is new", func(t *testing.T) {
+	bubble(t, "mail that the agent has read causes no wake, new mail does", func(t *testing.T) {
 		c := climb(t, Rewake)
 		c.Heard(driver.Stop)
 		c.mails("a")
@@ -136,7 +136,7 @@ func TestLadder(t *testing.T) {
 		c.mails("b")
 		c.want(time.Second, "rewake 1h0m2.15s")
 	})
-	bubble(t, "whose mail is read is not knocked further", func(t *testing.T) {
+	bubble(t, "no further wake once the mail is read", func(t *testing.T) {
 		c := climb(t, Rewake, Nudge)
 		c.Heard(driver.Stop)
 		c.mails("a")
@@ -144,7 +144,7 @@ func TestLadder(t *testing.T) {
 		c.set(func() { c.unread = nil })
 		c.want(time.Hour)
 	})
-	bubble(t, "who works is left to the hooks, until it stops", func(t *testing.T) {
+	bubble(t, "no wake while the agent works", func(t *testing.T) {
 		c := climb(t, Rewake)
 		c.Heard(driver.Prompt)
 		c.mails("a")
@@ -154,13 +154,13 @@ func TestLadder(t *testing.T) {
 		c.Heard(driver.Stop)
 		c.want(time.Second, "rewake 3m20s")
 	})
-	bubble(t, "a turn that was broken off counts as over after a while", func(t *testing.T) {
+	bubble(t, "an interrupted turn counts as over after a while", func(t *testing.T) {
 		c := climb(t, Rewake)
 		c.Heard(driver.Prompt)
 		c.mails("a")
 		c.want(3*time.Minute, "rewake 2m0s")
 	})
-	bubble(t, "a turn that is seen to be broken off is over", func(t *testing.T) {
+	bubble(t, "a turn reported as interrupted is over", func(t *testing.T) {
 		c := climb(t, Rewake)
 		looks, over := 0, time.Time{}
 		c.o.Ended = func(since time.Time) bool {
@@ -207,7 +207,7 @@ func TestLadder(t *testing.T) {
 		c.Heard(driver.Stop)
 		c.want(time.Hour)
 	})
-	bubble(t, "without hooks it counts how long nothing was done", func(t *testing.T) {
+	bubble(t, "without hooks the idle time counts", func(t *testing.T) {
 		c := climb(t, Queue)
 		time.Sleep(10 * time.Second)
 		done := c.Called()
@@ -221,7 +221,7 @@ func TestLadder(t *testing.T) {
 		c.mails("b")
 		c.want(8*time.Second, "queue 2m30.15s")
 	})
-	bubble(t, "what cannot be done is passed over, what does not count holds up nothing, what fails is on record", func(t *testing.T) {
+	bubble(t, "impossible methods are skipped, failures are recorded", func(t *testing.T) {
 		c := climb(t, Channel, Rewake, Queue, Nudge)
 		c.does[Channel] = Attempt{Did: true}
 		c.does[Rewake] = Attempt{}
@@ -235,7 +235,7 @@ func TestLadder(t *testing.T) {
 			t.Errorf("on record: %q, want %q", c.noted, want)
 		}
 	})
-	bubble(t, "what was not possible is done when it is", func(t *testing.T) {
+	bubble(t, "a method is used once it becomes possible", func(t *testing.T) {
 		c := climb(t, Channel, Rewake)
 		c.does[Channel] = Attempt{Did: true}
 		c.does[Rewake] = Attempt{}
@@ -246,7 +246,7 @@ func TestLadder(t *testing.T) {
 		c.Waits()
 		c.want(time.Second, "rewake 1h0m0s")
 	})
-	bubble(t, "what may be possible later is tried later, not for ever", func(t *testing.T) {
+	bubble(t, "a method that may be possible later is retried, not for ever", func(t *testing.T) {
 		c := climb(t, Rewake, Nudge)
 		c.does[Rewake], c.does[Nudge] = Attempt{}, Attempt{Later: true}
 		c.Heard(driver.Stop)
@@ -262,7 +262,7 @@ func TestLadder(t *testing.T) {
 		c.set(func() { c.does[Nudge] = good })
 		c.want(time.Hour)
 	})
-	bubble(t, "who answers nothing is left alone for a while", func(t *testing.T) {
+	bubble(t, "an agent that does not react is left alone for a while", func(t *testing.T) {
 		c := climb(t, Rewake)
 		c.Heard(driver.Stop)
 		c.mails("a")
@@ -271,7 +271,7 @@ func TestLadder(t *testing.T) {
 		c.want(9 * time.Minute)
 		c.want(time.Minute, "rewake 11m0.15s")
 	})
-	bubble(t, "what is halted is not knocked, and what came meanwhile neither", func(t *testing.T) {
+	bubble(t, "no wake during a halt, nor for mail from during it", func(t *testing.T) {
 		c := climb(t, Rewake, Nudge)
 		c.Heard(driver.Stop)
 		c.mails("a")
@@ -285,14 +285,14 @@ func TestLadder(t *testing.T) {
 		c.mails("c")
 		c.want(time.Second, "rewake 2h0m1.15s")
 	})
-	bubble(t, "another session of the agent is to be woken", func(t *testing.T) {
+	bubble(t, "another session of the agent is woken", func(t *testing.T) {
 		c := climb(t, Rewake)
 		c.mine = false
 		c.Heard(driver.Stop)
 		c.mails("a")
 		c.want(time.Hour)
 	})
-	bubble(t, "a mailbox that cannot be read is read again", func(t *testing.T) {
+	bubble(t, "an unreadable mailbox is read again", func(t *testing.T) {
 		c := climb(t, Rewake)
 		c.fail = errors.New("no such bus")
 		c.Heard(driver.Stop)
@@ -301,7 +301,7 @@ func TestLadder(t *testing.T) {
 		c.set(func() { c.fail = nil })
 		c.want(time.Minute, "rewake 2m0.15s")
 	})
-	bubble(t, "a knock while the agent just looks is not followed by a stronger one", func(t *testing.T) {
+	bubble(t, "no stronger method while the agent reads its mail", func(t *testing.T) {
 		c := climb(t, Queue, Nudge)
 		c.does[Queue] = Attempt{Did: true, Err: errors.New("late")}
 		first := c.o.Rungs[0].Try

@@ -195,9 +195,9 @@ func TestRelease(t *testing.T) {
 	p.ends("after the halt", waits, true)
 }
 
-// TestHookWhoseProgramEnded: when the agent CLI of a waiting hook has ended, only the shell between them would see the hook's exit. The
+// TestHookOfEndedProgram: when the agent CLI of a waiting hook has ended, only the shell between them would see the hook's exit. The
 // bell reports that.
-func TestHookWhoseProgramEnded(t *testing.T) {
+func TestHookOfEndedProgram(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
 	b := p.bell(talk)

@@ -34,13 +34,13 @@ func TestQueue(t *testing.T) {
 		did    bool
 		fault  string // "": none
 	}{
-		"it takes it":                               {script: `[ "$1 $2 $3 $4 $#" = "queue --thread ` + thread + ` --message 5" ] && [ "$5" = "` + Sentence + `" ] && [ "$CODEX_HOME" = "/tmp/a home" ] && ! read x`, id: thread, did: true},
-		"no conversation is known":                  {script: "exit 1", id: "", did: false},
-		"an id that is an option":                   {script: "exit 0", id: "--all", did: false},
-		"it fails with words":                       {script: "printf '\\033[31merror:\\033[0m no such thread\\nmore\\n' >&2; exit 2", id: thread, did: true, fault: "codex: exit status 2: [31merror:[0m no such thread"},
-		"it fails without a word":                   {script: "exit 1", id: thread, did: true, fault: "codex: exit status 1"},
-		"it talks for ever":                         {script: "yes | head -c 3000000; exit 3", id: thread, did: true, fault: "codex: exit status 3: y"},
-		"it leaves one behind who holds its output": {script: "sleep 30 & exit 0", id: thread, did: true},
+		"it takes it":                         {script: `[ "$1 $2 $3 $4 $#" = "queue --thread ` + thread + ` --message 5" ] && [ "$5" = "` + Sentence + `" ] && [ "$CODEX_HOME" = "/tmp/a home" ] && ! read x`, id: thread, did: true},
+		"no conversation is known":            {script: "exit 1", id: "", did: false},
+		"an id that is an option":             {script: "exit 0", id: "--all", did: false},
+		"it fails with words":                 {script: "printf '\\033[31merror:\\033[0m no such thread\\nmore\\n' >&2; exit 2", id: thread, did: true, fault: "codex: exit status 2: [31merror:[0m no such thread"},
+		"it fails without a word":             {script: "exit 1", id: thread, did: true, fault: "codex: exit status 1"},
+		"it talks for ever":                   {script: "yes | head -c 3000000; exit 3", id: thread, did: true, fault: "codex: exit status 3: y"},
+		"a leftover process holds its output": {script: "sleep 30 & exit 0", id: thread, did: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

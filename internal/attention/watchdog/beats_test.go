@@ -172,7 +172,7 @@ func TestProgress(t *testing.T) {
 		spent bool
 		gone  bool
 	}{
-		{"an answer is none", time.Minute, false, false},
+		{"an invalid answer", time.Minute, false, false},
 		{"it worked on", 3 * time.Minute, false, true},
 		{"also when it was given up", 20 * time.Minute, true, true},
 	} {
@@ -294,8 +294,8 @@ func TestRateLimitEnds(t *testing.T) {
 	}
 }
 
-// TestFailsafe: the eighth weakness. A conductor that does not drum is waited for no longer than the grace.
-func TestFailsafe(t *testing.T) {
+// TestConductorGracePeriod: the eighth weakness. A conductor that does not drum is waited for no longer than the grace.
+func TestConductorGracePeriod(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.o.Self = "codex:me:0123456789ab"

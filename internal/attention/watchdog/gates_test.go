@@ -169,11 +169,11 @@ func TestEscalatedAgain(t *testing.T) {
 		between func(r *rig)
 		want    int // how often it is told
 	}{
-		{"it stopped anew long after", func(r *rig) { r.now = r.now.Add(time.Hour); r.record("paused") }, 2},
-		{"that was answered, and it stopped anew", func(r *rig) { r.answered(); r.now = r.now.Add(time.Hour); r.record("paused") }, 2},
+		{"stalled again long after", func(r *rig) { r.now = r.now.Add(time.Hour); r.record("paused") }, 2},
+		{"answered, then stalled again", func(r *rig) { r.answered(); r.now = r.now.Add(time.Hour); r.record("paused") }, 2},
 		{"it was answered, and it stopped again soon", func(r *rig) { r.answered(); r.now = r.now.Add(time.Minute); r.record("paused") }, 2},
-		{"it goes on standing still", func(*rig) {}, 1},
-		{"it goes on standing still, and that was answered", func(r *rig) { r.answered() }, 1},
+		{"still stalled", func(*rig) {}, 1},
+		{"still stalled after an answer", func(r *rig) { r.answered() }, 1},
 		{"a hook records the end of its answer", func(r *rig) { r.now = r.now.Add(time.Minute); r.record("paused") }, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -288,7 +288,7 @@ func TestPlaces(t *testing.T) {
 		set  func(r *rig)
 		want string // who is asked in ten minutes
 	}{
-		{"that of an agent who is there", func(r *rig) { r.session("working", r.now.Add(time.Hour), time.Time{}); in(r, agent(1), "%3") }, "[]"},
+		{"of a live agent", func(r *rig) { r.session("working", r.now.Add(time.Hour), time.Time{}); in(r, agent(1), "%3") }, "[]"},
 		{"another one", func(r *rig) { r.session("working", r.now.Add(time.Hour), time.Time{}); in(r, agent(1), "%4") }, "[1 1 1]"},
 		{"its own", func(r *rig) { r.session("working", r.now.Add(time.Second), time.Time{}); in(r, who, "%3") }, "[api api api]"},
 		{"three agents in one", func(r *rig) { in(r, agent(1), "%3"); in(r, agent(2), "%3"); in(r, agent(3), "%3") }, "[1 1 1]"},
