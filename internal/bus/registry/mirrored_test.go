@@ -166,8 +166,8 @@ func TestMirroredRoles(t *testing.T) {
 	})
 }
 
-// TestEver: what counts no more can still be read.
-func TestEver(t *testing.T) {
+// TestEverListsAllRegistrations: what counts no more can still be read.
+func TestEverListsAllRegistrations(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, log store.Log) {
 		r := registry.New(log)
