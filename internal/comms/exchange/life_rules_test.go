@@ -56,8 +56,8 @@ func TestDisagreement(t *testing.T) {
 	both(protocol.NoSide)
 }
 
-// TestDistrustAcrossMachines: what comes by ssh is judged as what comes from here: by whose key it is, and whether it was there before.
-func TestDistrustAcrossMachines(t *testing.T) {
+// TestVerifyAcrossMachines: what comes by ssh is judged as what comes from here: by whose key it is, and whether it was there before.
+func TestVerifyAcrossMachines(t *testing.T) {
 	t.Parallel()
 	web := newSide(t, commstest.NewMachine(t, "alpha", commstest.MachineOptions{}), "web", commstest.Alice, commstest.Bob)
 	lab := newSide(t, commstest.NewMachine(t, "beta", commstest.MachineOptions{}), "lab", commstest.Bob, commstest.Alice)

@@ -102,10 +102,10 @@ func TestReceive(t *testing.T) {
 		{name: "to another machine", changes: []string{"TO: beta.notes"}, want: "process ok recipient_machine_differs signer_unbound"},
 		{name: "to without a machine", changes: []string{"TO: notes"}, want: "reject wrong_recipient signer_unbound"},
 		{name: "to a project that looks like this one", changes: []string{"TO: here.Notes"}, want: "reject wrong_recipient signer_unbound"},
-		{name: "to a project, and this is none", changes: []string{"TO: here.notes"}, rules: func(r *Rules) { r.Me = Address{} }, want: "reject wrong_recipient signer_unbound"},
+		{name: "to a project, but this is not one", changes: []string{"TO: here.notes"}, rules: func(r *Rules) { r.Me = Address{} }, want: "reject wrong_recipient signer_unbound"},
 
-		{name: "a number of the reply that is none", changes: []string{"IN_REPLY_TO: x"}, want: "process ok in_reply_to_ignored signer_unbound"},
-		{name: "an answer that is none", changes: []string{"PUSHBACK_RESPONSE: maybe"}, want: "process ok pushback_response_ignored signer_unbound"},
+		{name: "an invalid reply number", changes: []string{"IN_REPLY_TO: x"}, want: "process ok in_reply_to_ignored signer_unbound"},
+		{name: "an invalid pushback response", changes: []string{"PUSHBACK_RESPONSE: maybe"}, want: "process ok pushback_response_ignored signer_unbound"},
 		{name: "an answer to no pushback", changes: []string{"PUSHBACK_RESPONSE: revise", "MESSAGE_TYPE: progress"}, want: "process ok pushback_response_ignored signer_unbound"},
 		{name: "release without a status", changes: []string{"MESSAGE_TYPE: release"}, want: "process ok release_status_missing signer_unbound"},
 		{name: "missing comes before wrong", changes: []string{"SEQUENCE: 0", "TIMESTAMP: -"}, want: "reject missing_field:TIMESTAMP"},

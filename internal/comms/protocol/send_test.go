@@ -85,7 +85,7 @@ func TestPreparedText(t *testing.T) {
 		want  string
 	}{
 		{"both are added", func(*Draft) {}, head + "#+FROM: here.Data.Lab\n#+TO: beta.notes\n" + body},
-		{"none is", func(d *Draft) { d.NoEnvelope = true }, head + body},
+		{"no envelope", func(d *Draft) { d.NoEnvelope = true }, head + body},
 		{"the sender has another name than its folder", func(d *Draft) { d.From.Project = "work" }, head + "#+FROM: here.data-lab\n#+TO: beta.notes\n" + body},
 		{"an empty line is filled", func(d *Draft) { d.Text = aMessage("TO: ", "FROM: x.data-lab") }, head + "#+TO: beta.notes\n#+FROM: x.data-lab\n" + body},
 		{"a new time, in the zone of the clock", func(d *Draft) {
