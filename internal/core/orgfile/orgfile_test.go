@@ -44,7 +44,7 @@ func TestParse(t *testing.T) {
 
 		{"nothing", "", "0 no_frontmatter"},
 		{"text", "Hello.\n#+TITLE: A\n", "1 no_frontmatter"},
-		{"a comment that is none", "#comment\n#+TITLE: A\n", "1 no_frontmatter"},
+		{"not a comment", "#comment\n#+TITLE: A\n", "1 no_frontmatter"},
 		{"indented", " #+TITLE: A\n", "1 no_frontmatter"},
 		{"a key with a digit", "#+TITLE2: A\n", "1 no_frontmatter"},
 		{"no key", "#+: A\n", "1 no_frontmatter"},
