@@ -157,8 +157,8 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// TestLean: the lean set lists what a model needs daily, with little schema; the other tools still answer calls by name.
-func TestLean(t *testing.T) {
+// TestLeanToolSet: the lean set lists what a model needs daily, with little schema; the other tools still answer calls by name.
+func TestLeanToolSet(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := r.start("a", []string{"--auto-open", "--host", "claude", "--tools", "lean"})

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestWithheld: what the user's settings keep from the model is kept from it by every tool, and named.
-func TestWithheld(t *testing.T) {
+// TestBlockedPeerIsHidden: what the user's settings keep from the model is kept from it by every tool, and named.
+func TestBlockedPeerIsHidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	config := filepath.Join(r.home, ".config", "tutti", "config.toml")

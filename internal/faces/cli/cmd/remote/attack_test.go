@@ -23,20 +23,20 @@ func TestRaw(t *testing.T) {
 		body := string(one.good(t, nil))
 		post := func(path string) string { return strings.Replace(one.head(len(body)), one.path, path, 1) + body }
 		for what, c := range map[string]struct{ text, want string }{
-			"other path":            {post(one.path + "/"), "404"},
-			"dots":                  {post("/x/.." + one.path), "404"},
-			"disguise":              {post(strings.Replace(one.path[1:], "/", "%2F", 1)), "400"},
-			"disguised slash":       {post("/" + strings.Replace(one.path[1:], "/", "%2F", 1)), "404"},
-			"GET":                   {"GET " + one.path + " HTTP/1.1\r\nHost: x\r\n\r\n", "405"},
-			"other method":          {strings.Replace(post(one.path), "POST", "BREW", 1), "405"},
-			"claims a gigabyte":     {one.head(1 << 30), "413"},
-			"claims one too much":   {one.head(one.most + 1), "413"},
-			"claims less than none": {one.head(-1), "400"},
-			"two lengths":           {strings.Replace(post(one.path), "\r\n\r\n", "\r\nContent-Length: 3\r\n\r\n", 1), "400"},
-			"length and chunks":     {strings.Replace(post(one.path), "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n", 1) + "\r\n", "400"},
-			"long head":             {"POST " + one.path + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", "431"},
-			"many heads":            {"POST " + one.path + " HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("A: b\r\n", 10_000) + "\r\n", "431"},
-			"not HTTP":              {"\x16\x03\x01\x02\x00\x01\r\n\r\n", "400"},
+			"other path":          {post(one.path + "/"), "404"},
+			"dots":                {post("/x/.." + one.path), "404"},
+			"disguise":            {post(strings.Replace(one.path[1:], "/", "%2F", 1)), "400"},
+			"disguised slash":     {post("/" + strings.Replace(one.path[1:], "/", "%2F", 1)), "404"},
+			"GET":                 {"GET " + one.path + " HTTP/1.1\r\nHost: x\r\n\r\n", "405"},
+			"other method":        {strings.Replace(post(one.path), "POST", "BREW", 1), "405"},
+			"claims a gigabyte":   {one.head(1 << 30), "413"},
+			"claims one too much": {one.head(one.most + 1), "413"},
+			"negative length":     {one.head(-1), "400"},
+			"two lengths":         {strings.Replace(post(one.path), "\r\n\r\n", "\r\nContent-Length: 3\r\n\r\n", 1), "400"},
+			"length and chunks":   {strings.Replace(post(one.path), "\r\n\r\n", "\r\nTransfer-Encoding: chunked\r\n\r\n", 1) + "\r\n", "400"},
+			"long head":           {"POST " + one.path + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", "431"},
+			"many heads":          {"POST " + one.path + " HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("A: b\r\n", 10_000) + "\r\n", "431"},
+			"not HTTP":            {"\x16\x03\x01\x02\x00\x01\r\n\r\n", "400"},
 		} {
 			conn := one.dial(t)
 			go func() { _, _ = io.WriteString(conn, c.text) }()
@@ -264,9 +264,9 @@ func TestReplayed(t *testing.T) {
 	}
 }
 
-// TestSwept: an endpoint that begins forgets what is no longer fresh, and keeps what still counts; a marker that tells nothing stays until it
+// TestSweepAtStart: an endpoint that begins forgets what is no longer fresh, and keeps what still counts; a marker that tells nothing stays until it
 // is old.
-func TestSwept(t *testing.T) {
+func TestSweepAtStart(t *testing.T) {
 	x := open(t)
 	taken := map[string][]byte{}
 	for _, one := range x.all {
@@ -342,8 +342,8 @@ func TestSwept(t *testing.T) {
 	}
 }
 
-// TestIndirect: what was mirrored here stays indirect, whatever else comes from its agent.
-func TestIndirect(t *testing.T) {
+// TestMirroredStaysIndirect: what was mirrored here stays indirect, whatever else comes from its agent.
+func TestMirroredStaysIndirect(t *testing.T) {
 	x := open(t)
 	mirrors := x.all[1]
 	claim := func(raw []byte) []byte {

@@ -9,9 +9,9 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// TestCrossed: what is for one endpoint is nothing to another, also where all of them know the signer and his key, and whatever the signer
+// TestWrongEndpoint: what is for one endpoint is nothing to another, also where all of them know the signer and his key, and whatever the signer
 // himself has made of it.
-func TestCrossed(t *testing.T) {
+func TestWrongEndpoint(t *testing.T) {
 	x := open(t)
 	mail, mirrors := x.all[0], x.all[1]
 	raw := registry.Build(registry.Agent{Instance: far, PublicKeys: []string{keys[far].Public().PEM()}}, time.Now())

@@ -100,7 +100,7 @@ func TestSidecar(t *testing.T) {
 	}
 }
 
-func TestTenant(t *testing.T) {
+func TestKubernetesTenant(t *testing.T) {
 	t.Parallel()
 	got, err := Tenant{Pod: Pod{Image: "registry.test:5000/tutti@sha256:00"}, Replicas: 3, Storage: "5Gi", StorageClass: "nfs"}.View()
 	if err != nil || got.Target != "k8s-tenant" || len(got.Documents) != 4 {
