@@ -232,7 +232,7 @@ func TestRefused(t *testing.T) {
 			_, err := r.n.Event(ctx, nego, r.act(bob), []byte(`{"sequence":9,"id":"x","type":"event","actor":{"instance":"`+string(bob)+`","role":"CONDUCTOR","scope":"s"},"body":{},"createdAt":"2026-06-12T12:00:00.000Z"}`), r.tick())
 			return err
 		}, "frame"},
-		{"a negotiation that is none", func(r *rig) error { _, err := r.n.Sign(ctx, "nego:none", r.act(bob), "", r.tick()); return err }, "not found"},
+		{"an unknown negotiation", func(r *rig) error { _, err := r.n.Sign(ctx, "nego:none", r.act(bob), "", r.tick()); return err }, "not found"},
 		{"open again", func(r *rig) error { _, err := r.n.Open(ctx, record(), Act{}, r.now); return err }, "already open"},
 		{"what a profile forbids", func(r *rig) error {
 			r.n.Gate = func(Event, *Record, []byte) []string { return []string{"the profile forbids it"} }

@@ -90,12 +90,12 @@ var forgeries = []forgery{
 	{"whole entry replayed from another negotiation", func(t *testing.T, r *rig) {
 		r.foreignAt(bob, "event", signBody(bob, r.keys[bob], hashOf(t, charter("a"))), r.tick(), `,"negotiationId":"nego:other"`)
 	}, "1:elsewhere"},
-	{"signature replayed without what binds it, by one who binds", func(t *testing.T, r *rig) {
+	{"replayed signature without its context", func(t *testing.T, r *rig) {
 		r.counter(bob, "a")
 		r.foreignSign(bob, hashOf(t, charter("a")))
 	}, "2:unsealed"},
 	{"offer of a stranger", func(_ *testing.T, r *rig) { r.foreign(eve, "counter", `{"artifact":`+string(charter("e"))+`}`) }, "1:non-party"},
-	{"offer in the name of one who seals", func(_ *testing.T, r *rig) {
+	{"offer in the name of a sealing party", func(_ *testing.T, r *rig) {
 		r.foreign(alice, "counter", `{"artifact":`+string(charter("e"))+`}`)
 	}, "1:unsealed"},
 	{"offer with a base that is old", func(t *testing.T, r *rig) {
@@ -103,14 +103,14 @@ var forgeries = []forgery{
 		r.foreignAt(bob, "counter", `{"artifact":`+string(charter("e"))+`}`, r.tick(), `,"baseArtifactHash":"`+hashOf(t, charter("a"))+`"`)
 	}, "2:stale-base"},
 	{"rejection of a stranger", func(_ *testing.T, r *rig) { r.foreign(eve, "reject", `{}`) }, "1:non-party"},
-	{"rejection in the name of one who seals", func(_ *testing.T, r *rig) { r.foreign(alice, "reject", `{}`) }, "1:unsealed"},
+	{"rejection in the name of a sealing party", func(_ *testing.T, r *rig) { r.foreign(alice, "reject", `{}`) }, "1:unsealed"},
 	{"rejection sealed with a wrong key", func(t *testing.T, r *rig) { sealedBy(t, r, bob, r.keys[eve], "reject", `{}`) }, "1:forged"},
 	{"withdrawal without an offer", func(t *testing.T, r *rig) { sealedBy(t, r, bob, r.keys[bob], "withdraw", `{}`) }, "1:not-theirs"},
 	{"expiry without a deadline", func(t *testing.T, r *rig) {
 		sealedBy(t, r, bob, r.keys[bob], "event", `{"kind":"expired"}`)
 	}, "1:not-theirs"},
-	{"rejection without a seal, of one who has a key", func(_ *testing.T, r *rig) { r.foreign(bob, "reject", `{}`) }, "1:unsealed"},
-	{"abandonment without a seal, of one who has a key", func(_ *testing.T, r *rig) {
+	{"unsealed rejection by a party with a key", func(_ *testing.T, r *rig) { r.foreign(bob, "reject", `{}`) }, "1:unsealed"},
+	{"unsealed abandonment by a party with a key", func(_ *testing.T, r *rig) {
 		r.foreign(bob, "event", `{"kind":"abandoned"}`)
 	}, "1:unsealed"},
 	{"the word that all have signed", func(t *testing.T, r *rig) {
@@ -307,8 +307,8 @@ func TestWithoutState(t *testing.T) {
 	}
 }
 
-// TestLate: what is written after the deadline does not count, whatever its date.
-func TestLate(t *testing.T) {
+// TestEntryAfterDeadline: what is written after the deadline does not count, whatever its date.
+func TestEntryAfterDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.open(`deadline="2026-06-12T13:00:00.000Z"`)

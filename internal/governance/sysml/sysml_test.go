@@ -109,11 +109,11 @@ func TestVerify(t *testing.T) {
 		want string // "" where it holds
 	}{
 		{"good", sysml.Question{Envelope: good, Key: key.Public()}, ""},
-		{"good, by whom it says", sysml.Question{Envelope: good, Key: key.Public(), By: "Human:O"}, ""},
+		{"good, by the named signer", sysml.Question{Envelope: good, Key: key.Public(), By: "Human:O"}, ""},
 		{"by another", sysml.Question{Envelope: good, Key: key.Public(), By: "human:x"}, "signature-failed"},
 		{"another key", sysml.Question{Envelope: good, Key: other.Public()}, "signature-failed"},
 		{"changed", sysml.Question{Envelope: []byte(strings.Replace(string(good), `"commit":"c"`, `"commit":"d"`, 1)), Key: key.Public()}, "signature-failed"},
-		{"signatures that are none", sysml.Question{Envelope: canonjson.Set(good, "signatures", []byte(`[null,5,{"by":"human:o","alg":"ed25519","value":"x"}]`)), Key: key.Public()}, "signature-failed"},
+		{"invalid signatures", sysml.Question{Envelope: canonjson.Set(good, "signatures", []byte(`[null,5,{"by":"human:o","alg":"ed25519","value":"x"}]`)), Key: key.Public()}, "signature-failed"},
 		{"several empty parts", sysml.Question{Envelope: message(t, `{"kind":"sysmlv2","project":"p","commit":"c","apiBase":"","element":"","elementHash":""}`, key), Key: key.Public()}, "invalid-ref:apiBase-empty,element-empty,elementHash-empty"},
 		{"content", sysml.Question{Envelope: good, Key: key.Public(), Content: true, Get: answer(` {"a":[], "b":1.5}`, nil)}, ""},
 		{"other content", sysml.Question{Envelope: good, Key: key.Public(), Content: true, Get: answer(`{"a":[],"b":2}`, nil)}, "content-hash-mismatch"},
