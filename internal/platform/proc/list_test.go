@@ -157,7 +157,7 @@ func TestSignalGroup(t *testing.T) {
 		"other boot":    {ID{id.PID, id.Start, "another"}, ErrGone},
 		"the zero ID":   {ID{}, ErrGone},
 		"everybody":     {ID{PID: 1, Boot: id.Boot}, ErrGone},
-		"everybody too": {ID{PID: -1, Boot: id.Boot}, ErrGone},
+		"all processes": {ID{PID: -1, Boot: id.Boot}, ErrGone},
 		"nobody":        {ID{1 << 30, id.Start, id.Boot}, ErrGone},
 	} {
 		if err := SignalGroup(c.id, syscall.SIGKILL); !errors.Is(err, c.want) {

@@ -200,7 +200,7 @@ func TestRuns(t *testing.T) {
 		{"another pane of the server", pane, []int{80, 61, 50, 1}, false},
 		{"a server inside the pane", pane, []int{80, 70, 1}, false},
 		{"the pid belongs to a stranger", pane, []int{80, 60, 2, 1}, false},
-		{"not known who made it", pane, []int{80, 60}, false},
+		{"unknown owner", pane, []int{80, 60}, false},
 		{"nothing known", pane, nil, false},
 		{"dead", Pane{Server: 50, PID: 60, Dead: true}, []int{60, 50, 1}, false},
 		{"no process", Pane{Server: 50}, []int{60, 0, 50}, false},
