@@ -274,7 +274,7 @@ func TestReplayedDoesNotUseQuota(t *testing.T) {
 		}
 	}
 	for i := range 4 {
-		x.wants("what is left of the share", letter(t, fmt.Sprint("env-", i), at), 202, "ok")
+		x.wants("the rest of the quota", letter(t, fmt.Sprint("env-", i), at), 202, "ok")
 	}
 	x.wants("beyond the share", letter(t, "env-5", at), 429, "rate-limited")
 	x.register("codex:ghost:cccccccccccc")

@@ -99,7 +99,7 @@ func TestLedger(t *testing.T) {
 	}
 	x.wants("noted by the other", one, "[true true false true]", all...)
 	again, far := of(noon.Add(pageLength-time.Second+MaxAge+MaxSkew), "a")[0], of(noon.Add(3*pageLength), "a")[0]
-	x.wants("made anew", one, "[true false]", again, far)
+	x.wants("signed again", one, "[true false]", again, far)
 	names, err := os.ReadDir(filepath.Join(x.s.Path(), "remote-replay"))
 	var logs []string
 	for _, e := range names {
@@ -279,7 +279,7 @@ func TestLedgerFull(t *testing.T) {
 	if err := l.Seen(t.Context(), of(noon, "e")...)[0]; !errors.Is(err, ErrCrowded) {
 		t.Errorf("Seen: %v, want ErrCrowded", err)
 	}
-	x.wants("what is remembered", l, "[true true true]", of(noon, "a", "b", "c")...)
+	x.wants("remembered entries", l, "[true true true]", of(noon, "a", "b", "c")...)
 	x.wants("on another page", l, "[false]", of(noon.Add(pageLength), "e")...)
 
 	at := time.Now()

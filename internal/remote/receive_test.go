@@ -193,7 +193,7 @@ func TestResignedEnvelope(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.wants("anew", letter(t, "env-n", now), 409, "replayed")
+	x.wants("sent again", letter(t, "env-n", now), 409, "replayed")
 	x.end()
 	y := reopen(t, x.root)
 	y.wants("anew, after a restart", letter(t, "env-n", now.Add(time.Second)), 409, "replayed")

@@ -35,8 +35,8 @@ func sealed(t *testing.T, change func(l *Line)) string {
 
 func quoted(text string) string { return `{"line":` + string(canonjson.AppendString(nil, text)) + `}` }
 
-// TestSmuggled: no line that has keys in it, or says something twice, or other than its signature, reaches the command.
-func TestSmuggled(t *testing.T) {
+// TestControlCharactersAndDuplicates: no line that has keys in it, or says something twice, or other than its signature, reaches the command.
+func TestControlCharactersAndDuplicates(t *testing.T) {
 	r := open(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	url := r.serve("touch '"+ran+"'", func(string) error { return nil })
@@ -267,8 +267,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestEndsWithIt: a command that is at work when the endpoint ends is ended, with what it has started.
-func TestEndsWithIt(t *testing.T) {
+// TestCommandEndsWithEndpoint: a command that is at work when the endpoint ends is ended, with what it has started.
+func TestCommandEndsWithEndpoint(t *testing.T) {
 	r := open(t)
 	dir := t.TempDir()
 	begun, late := filepath.Join(dir, "begun"), filepath.Join(dir, "late")

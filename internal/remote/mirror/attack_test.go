@@ -213,9 +213,9 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestFence: a sequence number beyond all clocks that an older program accepted blocks no agent, and the true order is valid again from
+// TestSequenceBeyondClocks: a sequence number beyond all clocks that an older program accepted blocks no agent, and the true order is valid again from
 // then on.
-func TestFence(t *testing.T) {
+func TestSequenceBeyondClocks(t *testing.T) {
 	x := open(t, Enrolled{Key: farKey.Public(), Instance: far})
 	if _, err := x.s.Create(t.Context(), store.Key{Kind: store.MirrorFence}, fmt.Appendf(nil, `{"Claude:far:aaaaaaaaaaa1":253402300799999,"codex:victim:bbbbbbbbbbb2":7}`)); err != nil {
 		t.Fatal(err)
@@ -284,9 +284,9 @@ func (x *site) pushAt(id string, at time.Time) []byte {
 	return x.push(id, far, farKey, old.UnixMilli(), [][]byte{registration(far, farKey)}, nil)
 }
 
-// TestFreeKeys: an unbound key speaks for one agent, even if several are tried at once. It never speaks for a person or another agent's
+// TestUnboundKeys: an unbound key speaks for one agent, even if several are tried at once. It never speaks for a person or another agent's
 // subagent, or for a name with another agent's mailbox.
-func TestFreeKeys(t *testing.T) {
+func TestUnboundKeys(t *testing.T) {
 	x := open(t, Enrolled{Key: strangeKey.Public()})
 	if err := x.reg.Register(t.Context(), registration(victim, victimKey)); err != nil {
 		t.Fatal(err)

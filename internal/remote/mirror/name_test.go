@@ -47,8 +47,8 @@ func TestSpelling(t *testing.T) {
 	}
 }
 
-// TestShadow: an unbound key cannot take a name that is already in use here, by a session or by a registration with the same mailbox file.
-func TestShadow(t *testing.T) {
+// TestUnboundKeyNameInUse: an unbound key cannot take a name that is already in use here, by a session or by a registration with the same mailbox file.
+func TestUnboundKeyNameInUse(t *testing.T) {
 	x := open(t, Enrolled{Key: strangeKey.Public()})
 	const own, other = address.Instance("codex:own:ccccccccccc3"), address.Instance("codex:a__b:ddddddddddd4")
 	if _, err := x.pres.Open(t.Context(), presence.Start{SessionID: "ses-own", Instance: own, PID: 1}, x.now); err != nil {
