@@ -316,7 +316,7 @@ func TestBroker(t *testing.T) {
 		{name: "brackets", env: map[string]string{"MQTT_BROKER": "[::1]"}, want: Broker{Host: "::1", Port: 1883}},
 		{name: "for a shell", file: "MQTT_BROKER=x.example.com;reboot\n", fails: "name or address"},
 		{name: "for a terminal", file: "MQTT_BROKER=\x1b[2Jx.example.com\n", fails: "name or address"},
-		{name: "a password for whom a file names", file: "MQTT_BROKER=printer\n", env: map[string]string{"MQTT_PASSWORD": "secret"}, fails: "MQTT_PASSWORD"},
+		{name: "a password for a broker named in a file", file: "MQTT_BROKER=printer\n", env: map[string]string{"MQTT_PASSWORD": "secret"}, fails: "MQTT_PASSWORD"},
 		{name: "a password for another port", file: "MQTT_PORT=99\n", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_PASSWORD": "secret"}, fails: "MQTT_PORT"},
 		{name: "a password and foreign certificates", file: "MQTT_CA_CERTS=evil.pem\n", env: map[string]string{"MQTT_BROKER": "localhost", "MQTT_TLS": "1", "MQTT_PASSWORD": "secret"}, fails: "MQTT_CA_CERTS"},
 		{name: "all in a file", file: "MQTT_BROKER=printer\nMQTT_PASSWORD=secret\n", want: Broker{Host: "printer", Port: 1883, Password: "secret"}},

@@ -100,8 +100,8 @@ func TestDeliverNoTurn(t *testing.T) {
 	}
 }
 
-// TestDeliverNot: what cannot be typed as it is, or into what is not the program of the session, is not typed.
-func TestDeliverNot(t *testing.T) {
+// TestDeliverRefuses: what cannot be typed as it is, or into what is not the program of the session, is not typed.
+func TestDeliverRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.begin("api", "types")
@@ -302,8 +302,8 @@ func TestOwnerAndAssign(t *testing.T) {
 	}
 }
 
-// TestDeliverInFront: a screen that looks right is not enough, when something else is in front.
-func TestDeliverInFront(t *testing.T) {
+// TestDeliverOtherForegroundProgram: a screen that looks right is not enough, when something else is in front.
+func TestDeliverOtherForegroundProgram(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.begin("api", "types")

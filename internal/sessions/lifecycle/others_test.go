@@ -54,8 +54,8 @@ func (r *rig) usersDead(name string) (second string) {
 	return r.tmux("new-window", "-d", "-P", "-F", "#{pane_id}", "-t", "="+name+":", "--", "cat", "-")
 }
 
-// TestStopUsersDeadPane: a row without an owner does not make a session of the user's ours, because its first program has ended.
-func TestStopUsersDeadPane(t *testing.T) {
+// TestStopDeadPaneOfUser: a row without an owner does not make a session of the user's ours, because its first program has ended.
+func TestStopDeadPaneOfUser(t *testing.T) {
 	t.Parallel()
 	for name, intent := range map[string]*registry.Intent{
 		"plain":                      nil,
@@ -139,7 +139,7 @@ func TestPurgeShared(t *testing.T) {
 				row.SetConversation("claude", talkA)
 			})
 		}, "session two"},
-		"by one whose was deleted": {func(r *rig) {
+		"by a session with a deleted row": {func(r *rig) {
 			r.write(&registry.Row{Name: "two"}, func(row *registry.Row) {
 				row.Status, row.Agent, row.Mode, row.Pane = registry.Terminated, "claude", "purge", registry.Pane{PID: 1, Cmd: "claude", Cwd: r.dir}
 				row.SetConversation("claude", talkA)

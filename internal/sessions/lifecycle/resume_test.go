@@ -134,7 +134,7 @@ func TestResumeFinds(t *testing.T) {
 			unknown(row)
 			row.CreatedAt = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 		}, kind: Nothing, part: "no conversation"},
-		"its hooks told":      {said: []string{one, two}, heard: two, row: func(row *registry.Row) { setProven(row, "claude", one, OpenFile) }, want: two, found: foundHeard},
+		"named by its hooks":  {said: []string{one, two}, heard: two, row: func(row *registry.Row) { setProven(row, "claude", one, OpenFile) }, want: two, found: foundHeard},
 		"of one that is gone": {said: []string{one}, heard: two, row: func(row *registry.Row) { setProven(row, "claude", one, OpenFile) }, want: one, found: foundRow},
 		"no id":               {q: ResumeRequest{Conversation: "--help"}, kind: Refused, part: "is not a conversation"},
 		"purged": {row: func(row *registry.Row) {

@@ -63,9 +63,9 @@ func TestStatus(t *testing.T) {
 		"gone, and was stopped": {func(r *registry.Row) {
 			r.Name, r.OwnerID, r.Status, r.Pane.PID = "b-creator-claude", "0123", registry.Stopped, 0
 		}, "", Absent, Gone},
-		"runs on without tmux":  {func(r *registry.Row) { r.Name, r.OwnerID, r.Status = "b-creator-claude", "0123", registry.Stopped }, "G", Absent, ""},
-		"no such server":        {func(r *registry.Row) { r.Server, r.BootID = sc.Name+"none", "before" }, "A", Absent, Gone},
-		"a server that is none": {func(r *registry.Row) { r.Server = "../x" }, "?", Unknown, ""},
+		"runs on without tmux": {func(r *registry.Row) { r.Name, r.OwnerID, r.Status = "b-creator-claude", "0123", registry.Stopped }, "G", Absent, ""},
+		"no such server":       {func(r *registry.Row) { r.Server, r.BootID = sc.Name+"none", "before" }, "A", Absent, Gone},
+		"an invalid server":    {func(r *registry.Row) { r.Server = "../x" }, "?", Unknown, ""},
 		"being stopped": {func(r *registry.Row) {
 			self := proc.Self()
 			r.Status = registry.Stopped

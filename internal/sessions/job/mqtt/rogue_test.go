@@ -110,7 +110,7 @@ func TestRogueBroker(t *testing.T) {
 		{"more topics than were asked for", []byte{0x90, 5, 0, 1, 1, 1, 1}},
 		{"no topic", []byte{0x90, 2, 0, 1}},
 		{"QoS 2", message(0x34, "a", 9)},
-		{"a QoS that is none", message(0x36, "a", 9)},
+		{"an invalid QoS", message(0x36, "a", 9)},
 		{"an answer to what was never sent", []byte{0x62, 2, 0, 1}},
 		{"a packet for brokers", []byte{0x82, 6, 0, 1, 0, 1, 'a', 0}},
 		{"a message that ends within its topic", []byte{0x30, 3, 0, 9, 'a'}},
