@@ -106,7 +106,7 @@ func TestFindReadsLittle(t *testing.T) {
 	}{
 		{"first", func() {}, "a7", 2000 + 1},
 		{"again", func() {}, "a7", 1},
-		{"what is not there", func() {}, "never", 0},
+		{"a missing key", func() {}, "never", 0},
 		{"many", func() {}, "b3", 200},
 		{"ten more", func() { r.writeLog(manyEntries(2000, 10, 200)) }, "a2003", 10 + 1},
 		{"many more", func() { r.writeLog(manyEntries(2010, 1000, 200)); r.settle() }, "a2999", 1010 + 1},

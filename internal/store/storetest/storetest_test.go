@@ -58,8 +58,8 @@ func (endAny) End(context.Context, store.Key) (store.Pos, error) { return store.
 // mutantVar names the mutant to a child of this test.
 const mutantVar = "STORETEST_MUTANT"
 
-// TestSuiteCatches runs the suite on each mutant, in a child process because it has to fail there.
-func TestSuiteCatches(t *testing.T) {
+// TestSuiteFindsFaults runs the suite on each mutant, in a child process because it has to fail there.
+func TestSuiteFindsFaults(t *testing.T) {
 	if os.Getenv(mutantVar) != "" {
 		t.Skip("this is the child")
 	}
@@ -88,7 +88,7 @@ func TestSuiteCatches(t *testing.T) {
 func TestMutant(t *testing.T) {
 	name := os.Getenv(mutantVar)
 	if name == "" {
-		t.Skip("only for children of TestSuiteCatches")
+		t.Skip("only for children of TestSuiteFindsFaults")
 	}
 	for _, m := range mutants {
 		if m.name == name {
