@@ -466,7 +466,7 @@ func TestCreateRefused(t *testing.T) {
 		"missing agent CLI":        {Name: "a"},
 		"is not a known agent CLI": {Name: "a", Agent: "vim"},
 		"no such workspace":        {Name: "a", Agent: "claude", Dir: "nowhere"},
-		"no command":               {Name: "a", Agent: "custom"},
+		"not said what":            {Name: "a", Agent: "custom"},
 		"on your PATH":             {Name: "x", Agent: "codex", Program: "no-such-program"},
 	} {
 		_, err := m.Create(t.Context(), q)
