@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestConversationArguments: what a user says about the conversation is found among other arguments, and only there.
+// TestConversationArguments: arguments that choose a conversation are found among others, and only there.
 func TestConversationArguments(t *testing.T) {
 	t.Parallel()
 	const id = "01a1ffa4-c450-7d03-b99e-792f6b101b39"

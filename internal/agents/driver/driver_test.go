@@ -180,7 +180,7 @@ func TestReadHook(t *testing.T) {
 	}
 }
 
-// What goes to a model is a text between quotes, whatever is in it.
+// TestAnswers: text for a model is always a quoted JSON string, whatever it contains.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	const text = "a \"b\"\n\x00\x1b[31m \u2028 </hook_context>"

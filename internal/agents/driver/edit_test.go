@@ -8,8 +8,8 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// TestEdit: what is about to be changed is read from the arguments of editing tools, and of no others; the entry in the settings asks for
-// all tools. A text for the model never says whether the tool may run.
+// TestEdit: the path to change is read from the arguments of editing tools, and of no others. The settings entry matches all tools. A text
+// for the model never says whether the tool may run.
 func TestEdit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -218,7 +218,7 @@ func TestConversationFiles(t *testing.T) {
 	}
 }
 
-// What is deleted is what belongs to the conversation, and nothing beside it.
+// TestArtefacts: only files of the conversation are deleted.
 func TestArtefacts(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -39,7 +39,7 @@ func TestClaudePrompt(t *testing.T) {
 	}
 }
 
-// TestOneTaskHookDoesNotWait: who does one task is not kept waiting by a hook.
+// TestOneTaskHookDoesNotWait: a hook of an agent that runs one task does not wait.
 func TestOneTaskHookDoesNotWait(t *testing.T) {
 	t.Parallel()
 	for how, want := range map[string]bool{"cli": false, "": false, "sdk-cli": true, "sdk-ts": true} {
@@ -86,7 +86,7 @@ func TestCodexTallDraft(t *testing.T) {
 	}
 }
 
-// TestGeminiSmaller: below the box stands what is left of a wider window.
+// TestGeminiSmaller: the rest of a wider window is below the box.
 func TestGeminiSmaller(t *testing.T) {
 	t.Parallel()
 	rule, top, bottom := strings.Repeat("─", 80), strings.Repeat("▄", 80), strings.Repeat("▀", 80)

@@ -193,8 +193,7 @@ func contains(all []string, one string) bool {
 	return strings.Contains("\n"+strings.Join(all, "\n")+"\n", "\n"+one+"\n")
 }
 
-// TestScreensUnderText: whatever stands above, as what a model says does, an idle program is not made busy or asking, and no
-// other is made idle by it.
+// TestScreensUnderText: text above the prompt, such as a model's answer, makes no idle program busy or asking, and no other program idle.
 func TestScreensUnderText(t *testing.T) {
 	t.Parallel()
 	for name, want := range shots {

@@ -7,7 +7,7 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// What people see: the manner of the file is taken on.
+// TestGolden: the edit follows the style of the file.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	at := []string{"mcp", "h2a"}

@@ -8,7 +8,7 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// The largest texts that are taken end soon, whatever stands in them.
+// TestLarge: the largest accepted texts are processed quickly, whatever they contain.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	big := MaxSize - 1<<20

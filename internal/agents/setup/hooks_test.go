@@ -29,7 +29,7 @@ func (d *desk) hooksOf(file, event string) (all []string) {
 	return all
 }
 
-// What a user has set in an entry of ours stays theirs: a timeout, for which tools it runs, a word to show.
+// TestUserHookSettingsAreKept: a user's changes to our entry are kept: a timeout, a tool filter, a status text.
 func TestUserHookSettingsAreKept(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -216,7 +216,7 @@ func hadForeign(t *testing.T, d *driver.Driver, files map[string]string) bool {
 	return false
 }
 
-// What a user edited elsewhere after setup is there after removal.
+// TestRemoveKeepsLaterEdits: the user's later edits elsewhere in the file survive a removal.
 func TestRemoveKeepsLaterEdits(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -356,7 +356,7 @@ func TestLinksRightsAndBackups(t *testing.T) {
 	}
 }
 
-// Who edits the settings of a user as root leaves them the user's.
+// TestFileOwnerIsKept: settings that root edits keep their owner.
 func TestFileOwnerIsKept(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -383,7 +383,7 @@ func TestFileOwnerIsKept(t *testing.T) {
 	}
 }
 
-// What root makes in the home of a user is that user's: the program could not read it otherwise.
+// TestNewFilesHaveHomeOwner: files that root creates in a user's home belong to that user; otherwise the program could not read them.
 func TestNewFilesHaveHomeOwner(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
@@ -432,7 +432,7 @@ func TestLinkOutOfProject(t *testing.T) {
 	}
 }
 
-// What cannot be done for one file is done for none, and leaves nothing behind.
+// TestFailedSetupChangesNothing: if setup fails for one file, it changes none and leaves nothing behind.
 func TestFailedSetupChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(d *desk){
@@ -553,7 +553,7 @@ func TestOpencodeConfigFile(t *testing.T) {
 	}
 }
 
-// opencode reads both files: ours stands in one of them.
+// TestOpencodeSecondConfigFile: opencode reads both files, and our entry is in one of them.
 func TestOpencodeSecondConfigFile(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -125,7 +125,7 @@ func TestModuleReadsHaltSwitch(t *testing.T) {
 	}
 }
 
-// TestModuleUsesAnswer: what the program answers counts, and is what the model reads.
+// TestModuleUsesAnswer: the module follows the program's answer, and the model reads it.
 func TestModuleUsesAnswer(t *testing.T) {
 	t.Parallel()
 	const reason = "Your user halted all agents."

@@ -100,7 +100,7 @@ func TestSessionsInstalled(t *testing.T) {
 	}
 }
 
-// Who was used to the older script finds that submit waits, and what --timeout was.
+// TestFormerJob: a user of the older script learns that submit waits, and what --timeout meant.
 func TestFormerJob(t *testing.T) {
 	t.Parallel()
 	i := slices.IndexFunc(SessionSkills[:], func(s Session) bool { return s.Name == "delegate-job" })

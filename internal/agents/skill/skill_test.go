@@ -152,7 +152,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// What users know by heart stands there as it is.
+// TestKnownLines: lines that users know by heart are unchanged.
 func TestKnownLines(t *testing.T) {
 	t.Parallel()
 	main := Parts(Name, driver.Markdown, nil)[1].Text

@@ -440,7 +440,7 @@ func TestLinks(t *testing.T) {
 	})
 }
 
-// What is in the way is named, and stays.
+// TestInTheWay: a file in the way is named and kept.
 func TestInTheWay(t *testing.T) {
 	t.Parallel()
 	q := request(t, "claude", "codex")
@@ -526,7 +526,7 @@ func TestConcurrentInstall(t *testing.T) {
 	}
 }
 
-// Who edits a file between our look and our write keeps what he wrote.
+// TestConcurrentEditIsKept: an edit between our read and our write is kept.
 func TestConcurrentEditIsKept(t *testing.T) {
 	t.Parallel()
 	earlier := sealed(Name, "of an earlier release\n", "<!-- ", " -->")
