@@ -85,7 +85,7 @@ func TestRootOrder(t *testing.T) {
 	w.expect(w.app("p", "./flag"), FromFlag, "./flag")
 }
 
-// Above the home folder lies what belongs to others.
+// TestRootStopsAtHome: folders above the home folder belong to others and are not searched.
 func TestRootStopsAtHome(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +105,7 @@ func TestRootStopsAtHome(t *testing.T) {
 	w.expect(w.app("p", ""), FromDir, own)
 }
 
-// The default bus needs no consent, also when one stands in it.
+// TestRootInWorkspace: the default bus needs no consent, even inside a workspace.
 func TestRootInWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

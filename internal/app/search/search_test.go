@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is shown of a text is around the words, whatever letters it has, and never half a character.
+// TestFind: the excerpt surrounds the match in any script, and never cuts a character.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("ä", 100)
