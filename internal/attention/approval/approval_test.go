@@ -84,7 +84,7 @@ func TestOnlyFirstAnswerIsAccepted(t *testing.T) {
 	}
 }
 
-// What a killed hook left, and what is damaged or hostile, is not listed.
+// TestLeftovers: leftovers of a killed hook, and damaged or hostile requests, are not listed.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
@@ -135,7 +135,7 @@ func TestDecisionLogLimit(t *testing.T) {
 	}
 }
 
-// What is too long to be seen whole can be refused, and not approved.
+// TestTruncatedCannotBeApproved: a request that is too long to be shown in full can be denied but not approved.
 func TestTruncatedCannotBeApproved(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()

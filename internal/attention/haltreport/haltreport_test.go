@@ -126,7 +126,7 @@ func TestNoToolYet(t *testing.T) {
 	}
 }
 
-// TestWaitsForAcknowledgement: what comes within the time counts.
+// TestWaitsForAcknowledgement: an acknowledgement within the time counts.
 func TestWaitsForAcknowledgement(t *testing.T) {
 	self := proc.Self()
 	got := look(t, agentproc.Agent{CLI: "claude"}, &hookmark.Mark{Build: "b2", Denies: true}, func(o *Options) {

@@ -142,7 +142,7 @@ func TestOneTurnForMany(t *testing.T) {
 	}
 }
 
-// What a killed hook had claimed is offered again, and is not the reason for a second turn.
+// TestCrashBeforePrint: a message that a killed hook had claimed is offered again, and does not start a second turn.
 func TestCrashBeforePrint(t *testing.T) {
 	t.Parallel()
 	for _, event := range []string{"UserPromptSubmit", "Stop"} {
@@ -169,7 +169,7 @@ func TestCrashBeforePrint(t *testing.T) {
 	}
 }
 
-// Of two conversations of one agent one gets a message.
+// TestTwoConversations: one of two conversations of an agent gets a message.
 func TestTwoConversations(t *testing.T) {
 	t.Parallel()
 	g := newRig(t)

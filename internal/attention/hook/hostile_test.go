@@ -16,7 +16,7 @@ import (
 	"tutti/internal/test/hostile"
 )
 
-// What a peer writes cannot pass for ours, steer anything, or take more room than there is.
+// TestHostileTexts: a peer's text never reads as ours, controls nothing, and keeps to its size limit.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -309,7 +309,7 @@ func TestProjectOfAnyName(t *testing.T) {
 	}
 }
 
-// What a signature is worth, and what must not be acted on.
+// TestCommsVerdicts: the verdict on each signature, and which messages must not be acted on.
 func TestCommsVerdicts(t *testing.T) {
 	t.Parallel()
 	g := newProjectRig(t)
@@ -368,7 +368,8 @@ func TestProgressStartsNoTurn(t *testing.T) {
 	has(t, text, "complete from notes", "awaiting originator")
 }
 
-// Who wrote less than a minute ago is not interrupted: the look is put off until the user writes again, or five minutes.
+// TestDeferral: a user who wrote less than a minute ago is not interrupted: the poll waits until the user writes again, or for five
+// minutes.
 func TestDeferral(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) *projectRig {

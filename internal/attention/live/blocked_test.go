@@ -78,7 +78,7 @@ func TestBlockedPeers(t *testing.T) {
 	})
 }
 
-// TestBlockedUnderHalt: what came while the switch was on is not told later, and what comes when the user has let the agent go on is.
+// TestBlockedUnderHalt: blockers from during a halt are not reported later; those after the user has resumed the agent are.
 func TestBlockedUnderHalt(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.follow()

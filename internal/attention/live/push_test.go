@@ -227,7 +227,7 @@ func TestHalfWrittenMessage(t *testing.T) {
 	}
 }
 
-// TestHostilePeers: what a record holds does not get out without measure.
+// TestHostilePeers: pushed members of a peer's record have size limits.
 func TestHostilePeers(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		r.open("sess:me")
@@ -325,7 +325,7 @@ func TestEmitBlocks(t *testing.T) {
 	})
 }
 
-// TestMemoryOfMail: what has left the mailbox is forgotten.
+// TestMemoryOfMail: mail that has left the mailbox is forgotten.
 func TestMemoryOfMail(t *testing.T) {
 	fake(t, nil, func(t *testing.T, r *rig) {
 		own := r.open("sess:me")

@@ -40,7 +40,7 @@ func TestReady(t *testing.T) {
 	})
 }
 
-// TestReadyAfterHalt: what could not be told before a halt is not told in it, nor after it.
+// TestReadyAfterHalt: a notice that could not be sent before a halt is not sent during it or after it.
 func TestReadyAfterHalt(t *testing.T) {
 	var ready chan struct{}
 	fake(t, func(o *Options) { ready = make(chan struct{}); o.Ready = ready }, func(t *testing.T, r *rig) {

@@ -14,7 +14,7 @@ import (
 	"tutti/internal/store/memstore"
 )
 
-// TestMore: that more matters are there than are looked at waits for a person, and for no agent.
+// TestMore: escalations beyond the limit of one list wait for a person, and for no agent.
 func TestMore(t *testing.T) {
 	t.Parallel()
 	s := memstore.New(memstore.Options{})

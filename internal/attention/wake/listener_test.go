@@ -156,7 +156,7 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestRelease: a person who has lifted a halt hears from each server what its agent waits for, and the hook waits on meanwhile.
+// TestRelease: a person who has cleared a halt learns from each server what its agent waits for, and the hook keeps waiting.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
@@ -288,7 +288,7 @@ func TestInvalidInput(t *testing.T) {
 	p.ends("there is mail", waits, true)
 }
 
-// TestTwoServers: of two servers with one conversation a hook finds the one that its own program has started.
+// TestTwoServers: of two servers with one conversation, a hook finds the one that its own program has started.
 func TestTwoServers(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
@@ -419,7 +419,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// TestLateEventIsIgnored: what a hook says is passed over when one that came later was heard first.
+// TestLateEventIsIgnored: an event that arrives after a later one is ignored.
 func TestLateEventIsIgnored(t *testing.T) {
 	t.Parallel()
 	var heard []string

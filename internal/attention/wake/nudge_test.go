@@ -201,7 +201,7 @@ func (s *stage) untouched(what string, a Attempt, later bool) {
 	}
 }
 
-// TestNudgeKeepsDraft: what its user types in the same moment is not submitted.
+// TestNudgeKeepsDraft: text that the user types at the same moment is not submitted.
 func TestNudgeKeepsDraft(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "idle")

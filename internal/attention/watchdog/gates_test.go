@@ -322,8 +322,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestClearedEntryStaysCleared: what a person has cleared of an agent whose program has ended is not found a second time, also by a program that was started since.
-// When the agent lived again, and ended again, that is another matter.
+// TestClearedEntryStaysCleared: a stall of an ended agent that a person has cleared is not found again, not even by a watchdog that was
+// started later. If the agent lives again and ends again, that is a new stall.
 func TestClearedEntryStaysCleared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

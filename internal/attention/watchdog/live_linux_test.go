@@ -107,8 +107,8 @@ func (r *rig) kept(pid int) {
 	}
 }
 
-// TestHalted: what stood still when a halt came is left alone after it was cleared, until its user lets it go on; so is one that
-// is found dead then. Nothing of the time in between counts.
+// TestHalted: an agent that was stalled when a halt came is left alone after the halt, until its user resumes it. So is one that is found
+// dead then. The time in between does not count.
 func TestHalted(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

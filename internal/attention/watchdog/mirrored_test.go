@@ -70,8 +70,8 @@ func TestMirroredSession(t *testing.T) {
 	}
 }
 
-// TestHeartbeatInTheFuture: what a session says with a heartbeat that lies ahead of the clock counts as long as what was written when it was, and does not
-// keep an agent from being asked until the clock has caught up. The twenty-fourth weakness.
+// TestHeartbeatInTheFuture: a session with a heartbeat ahead of the clock counts as long as one with a current heartbeat. The agent is
+// asked without waiting for the clock to catch up. The twenty-fourth weakness.
 func TestHeartbeatInTheFuture(t *testing.T) {
 	t.Parallel()
 	for ahead, most := range map[time.Duration]time.Duration{ // within the skew of clocks it is believed to the letter

@@ -94,8 +94,8 @@ func (s *stage) target(pane string) Target {
 	}}}
 }
 
-// TestPanes: the sentence is typed into a pane that is proven to show the agent at rest, and into no other. What stands in the entry is never typed:
-// the seventeenth weakness.
+// TestPanes: the sentence is typed only into a pane that is proven to show the idle agent. The text of the entry is never typed: the
+// seventeenth weakness.
 func TestPanes(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -220,7 +220,7 @@ func launchIn(pane string) *presence.Launch {
 	return &presence.Launch{Cwd: "/w", Command: "claude", Tmux: &presence.Tmux{Pane: pane}}
 }
 
-// TestSessions: what was cut off is taken up again, what was ended in order stays.
+// TestSessions: interrupted sessions are resumed; sessions that ended in order stay ended.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	lost := registry.Row{Status: registry.Terminated}

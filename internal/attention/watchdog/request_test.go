@@ -274,7 +274,8 @@ func TestRoundFollowsRequests(t *testing.T) {
 	}
 }
 
-// TestManyRequests: of many requests in one mailbox a bounded number is looked at in one go, the oldest first, so that what does not count comes to its end.
+// TestManyRequests: of many requests in one mailbox one round reads a bounded number, oldest first, so that invalid ones are removed in
+// time.
 func TestManyRequests(t *testing.T) {
 	t.Parallel()
 	r := newPostRig(t, "scope:a")

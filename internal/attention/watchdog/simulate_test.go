@@ -26,7 +26,7 @@ func replayed(t *testing.T, lines string, s Settings) (*Replay, string) {
 	return r, strings.TrimSpace(said)
 }
 
-// TestReplay: what would have been done, by other settings.
+// TestReplay: reports what other settings would have done.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	answered := recorded + `
@@ -136,7 +136,7 @@ func FuzzVerdict(f *testing.F) {
 	})
 }
 
-// TestDecider: what a program says is bounded, and whatever goes wrong is a request to go on.
+// TestDecider: the decider's output is bounded, and any failure of it counts as a decision to ask.
 func TestDecider(t *testing.T) {
 	t.Parallel()
 	e := &Entry{Instance: "claude:a'; touch /tmp/x; ':1", WorkStatus: "paused"}
