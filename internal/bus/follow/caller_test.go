@@ -47,7 +47,7 @@ func TestFullPollOnDemand(t *testing.T) {
 	})
 }
 
-// TestEventOrder: who came, who left, what arrived.
+// TestEventOrder: the order of events: joins, leaves, mail.
 func TestEventOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestEventOrder(t *testing.T) {
 	})
 }
 
-// TestForget: what the caller found to be in the making when the watch began is looked at again.
+// TestForget: a message that the caller found incomplete at the start is read again.
 func TestForget(t *testing.T) {
 	t.Parallel()
 	m := memstore.New(memstore.Options{})

@@ -102,8 +102,8 @@ func TestConnectOrder(t *testing.T) {
 	})
 }
 
-// TestConnectSameProcess: of several agents in one folder each goes on under its own id when its user begins a new conversation in the same
-// program; other programs there come to the newest.
+// TestConnectSameProcess: of several agents in one folder, each keeps its id when its user begins a new conversation in the same program.
+// Other programs there get the newest.
 func TestConnectSameProcess(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, k *Keeper) {

@@ -64,7 +64,7 @@ func TestGenerateAndLoad(t *testing.T) {
 	}
 }
 
-// What was remembered must not outlive the file.
+// TestLoadRereadsChangedFile: a cached key must not outlive its file.
 func TestLoadRereadsChangedFile(t *testing.T) {
 	t.Parallel()
 	r := Open(t.TempDir())

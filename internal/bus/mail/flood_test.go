@@ -63,7 +63,7 @@ func (b *bus) countReads() *int {
 	return made
 }
 
-// TestFlood: what is read to receive a few messages does not grow with how many wait. The long version has a million.
+// TestFlood: the cost of receiving a few messages does not grow with the number that wait. The long version has a million.
 func TestFlood(t *testing.T) {
 	n := 50_000
 	if os.Getenv("TUTTI_SOAK") != "" {

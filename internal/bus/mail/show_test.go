@@ -166,7 +166,7 @@ func TestBatchIDTaken(t *testing.T) {
 	}
 }
 
-// TestHaltInABatch: what was not visible yet when the switch was set never becomes so.
+// TestHaltInABatch: messages that were not visible when the switch was set never become visible.
 func TestHaltInABatch(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
@@ -237,7 +237,7 @@ func TestBlockedMailAlreadyQuarantined(t *testing.T) {
 	}
 }
 
-// TestAnswerFollowsPolicy: what the settings do not let through does not get through as an answer.
+// TestAnswerFollowsPolicy: a message that the settings block is also blocked as an answer.
 func TestAnswerFollowsPolicy(t *testing.T) {
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")

@@ -33,7 +33,7 @@ func TestAliasCannotBeFullID(t *testing.T) {
 	})
 }
 
-// TestSeenBy: what another agent was shown in a channel is in that agent's hands.
+// TestSeenBy: a channel message that was shown to another agent belongs to that agent.
 func TestSeenBy(t *testing.T) {
 	everywhere(t, func(t *testing.T, w *world) {
 		mark := func(step Step, by address.Instance) State {

@@ -278,7 +278,7 @@ func TestTwoSessions(t *testing.T) {
 	})
 }
 
-// Of many who take one message, of which copies lie in two folders, one has it.
+// TestTakeRace: of many concurrent takers of one message with copies in two folders, one gets it.
 func TestTakeRace(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

@@ -27,7 +27,7 @@ func (r *reading) Get(ctx context.Context, k store.Key) (store.Doc, error) {
 	return r.Store.Get(ctx, k)
 }
 
-// What a hook does with ten messages reads the log of aliases once, and no message to claim it.
+// TestReadAliasesOnce: a hook with ten messages reads the log of aliases once, and reads no message to claim it.
 func TestReadAliasesOnce(t *testing.T) {
 	t.Parallel()
 	everywhere(t, func(t *testing.T, w *world) {

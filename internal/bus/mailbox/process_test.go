@@ -106,8 +106,8 @@ func (p *process) do(step string) string {
 	return p.out.Text()
 }
 
-// TestProcesses: of two sessions of one agent, or two agents of one kind and label, each in a process of its own, one has a message, wherever
-// the other one stands when it is claimed and taken away.
+// TestProcesses: of two sessions of one agent, or two agents with one host and label, each in its own process, one gets a message, wherever
+// the other is when it is claimed and taken.
 func TestProcesses(t *testing.T) {
 	t.Parallel()
 	const other = address.Instance("claude:api:bbbbbbbbbbbb")

@@ -174,8 +174,8 @@ func TestCompareIDs(t *testing.T) {
 	}
 }
 
-// TestChannelTwice: of two agents who look into one channel at the same time one gets a message, also when the other has taken it away
-// before the first one claims it, or the owner of the channel comes in between.
+// TestChannelTwice: of two concurrent readers of one channel, one gets a message, even if the other takes it before the first claims it, or
+// the owner of the channel takes it in between.
 func TestChannelTwice(t *testing.T) {
 	t.Parallel()
 	const other = address.Instance("claude:api:bbbbbbbbbbbb")

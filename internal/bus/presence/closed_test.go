@@ -66,7 +66,7 @@ func TestClosedByOthers(t *testing.T) {
 	})
 }
 
-// TestSweptWhileRunning: what took the record of a session away did not close it.
+// TestSweptWhileRunning: removing the record of a session does not close it.
 func TestSweptWhileRunning(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, docs store.Docs) {

@@ -106,7 +106,7 @@ func TestRevokeAllSpellings(t *testing.T) {
 	})
 }
 
-// TestOneKeyOnce: of many who add one key, one succeeds.
+// TestOneKeyOnce: of many concurrent additions of one key, one succeeds.
 func TestOneKeyOnce(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, log store.Log) {

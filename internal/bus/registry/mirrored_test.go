@@ -166,7 +166,7 @@ func TestMirroredRoles(t *testing.T) {
 	})
 }
 
-// TestEverListsAllRegistrations: what counts no more can still be read.
+// TestEverListsAllRegistrations: replaced registrations can still be read.
 func TestEverListsAllRegistrations(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, log store.Log) {

@@ -26,7 +26,7 @@ func stamped(t *testing.T, raw []byte, by *signature.Private) Event {
 	return e
 }
 
-// TestInvalidProofLimit: what others write with a proof of their own is looked at up to a limit, for each type, and costs nothing that is proved.
+// TestInvalidProofLimit: entries with another key's proof are checked up to a limit per type, and cost no valid entry.
 func TestInvalidProofLimit(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)

@@ -236,7 +236,7 @@ func TestBadLine(t *testing.T) {
 	}
 }
 
-// TestConcurrentRegister: of many who register one id at the same time, among others, exactly one succeeds.
+// TestConcurrentRegister: of many concurrent registrations of one id, among others, exactly one succeeds.
 func TestConcurrentRegister(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, log store.Log) {

@@ -25,7 +25,7 @@ func registered(t *testing.T, i address.Instance, roles ...string) *registry.Reg
 	return reg
 }
 
-// TestRolesOf: what an agent says of itself gives it no role.
+// TestRolesOf: an agent's own claim gives it no role.
 func TestRolesOf(t *testing.T) {
 	now := time.Now()
 	pins := OpenPins(filepath.Join(t.TempDir(), "pins"))
