@@ -11,7 +11,7 @@ import (
 	"tutti/internal/test/commstest"
 )
 
-// TestCopiesWithoutLedger: of two copies in a mailbox whose ledger is new or lost, one is the message, whichever is judged first.
+// TestCopiesWithoutLedger: if the ledger is new or lost, one of two copies in a mailbox is the message, whichever is judged first.
 func TestCopiesWithoutLedger(t *testing.T) {
 	t.Parallel()
 	const first, second, third = "20260427T100000Z-from-web-q.org", "20260427T100005Z-from-web-q.org", "20260427T100010Z-from-web-q.org"

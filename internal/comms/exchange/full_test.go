@@ -67,7 +67,7 @@ func TestFullRecords(t *testing.T) {
 	}
 }
 
-// TestClaimWithoutLedger: who cannot claim a message is not given it: of two sessions neither takes the other's for its own.
+// TestClaimWithoutLedger: a session that cannot claim a message does not get it, so two sessions never act on the same one.
 func TestClaimWithoutLedger(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

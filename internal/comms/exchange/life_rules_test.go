@@ -56,7 +56,7 @@ func TestDisagreement(t *testing.T) {
 	both(protocol.NoSide)
 }
 
-// TestVerifyAcrossMachines: what comes by ssh is judged as what comes from here: by whose key it is, and whether it was there before.
+// TestVerifyAcrossMachines: mail that arrives by ssh is judged like local mail: by its key, and by whether it was there before.
 func TestVerifyAcrossMachines(t *testing.T) {
 	t.Parallel()
 	web := newSide(t, commstest.NewMachine(t, "alpha", commstest.MachineOptions{}), "web", commstest.Alice, commstest.Bob)

@@ -326,7 +326,7 @@ func TestJudgementJSON(t *testing.T) {
 	}
 }
 
-// TestJSONHidesNothing: what a terminal acts on is escaped in JSON, too, and is still the text of the message.
+// TestJSONHidesNothing: terminal control characters are escaped in JSON too, and remain part of the text.
 func TestJSONHidesNothing(t *testing.T) {
 	t.Parallel()
 	const title = "a\u009b31mb\u202ec\x7fd\u00e9\U000e0041"

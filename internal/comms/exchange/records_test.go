@@ -54,7 +54,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// TestJournalTornEnd: what a crash has left is passed over, and the next line begins at the beginning.
+// TestJournalTornEnd: a torn last line is skipped, and the next entry starts on a new line.
 func TestJournalTornEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -358,7 +358,8 @@ func TestLedgerLock(t *testing.T) {
 	must(t, lock.Release())
 }
 
-// TestBundleDeliveredByOtherProcess: who waits for a bundle that is delivered meanwhile keeps the message anew, and finds it there.
+// TestBundleDeliveredByOtherProcess: a process that waits for a bundle that another one delivers keeps the message again, and finds it
+// delivered.
 func TestBundleDeliveredByOtherProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -56,7 +56,7 @@ func TestSendRecordedBeforeBundleRemoved(t *testing.T) {
 	}
 }
 
-// TestSendToMachineWithoutHash: what an earlier try has brought, and could not look at, is not another one's.
+// TestSendToMachineWithoutHash: a file of an earlier try that could not be hashed is not taken for another sender's.
 func TestSendToMachineWithoutHash(t *testing.T) {
 	t.Parallel()
 	r, m, box := remote(t)

@@ -208,7 +208,7 @@ func TestQueueOnHaltInvalidSend(t *testing.T) {
 	only(t, box)
 }
 
-// TestResendOnMachineWithOddName: what a bundle calls this machine is understood again.
+// TestResendOnMachineWithOddName: the name of this machine in a bundle is recognised.
 func TestResendOnMachineWithOddName(t *testing.T) {
 	t.Parallel()
 	r, l, box := local(t)

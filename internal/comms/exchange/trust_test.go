@@ -9,7 +9,7 @@ import (
 	"tutti/internal/test/commstest"
 )
 
-// TestThreadOfRefusedMail: what recv refuses moves no conversation, neither its sequence nor who is awaited.
+// TestThreadOfRefusedMail: a message that recv refuses changes neither the sequence of its conversation nor which side is awaited.
 func TestThreadOfRefusedMail(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -130,7 +130,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// What was said before a connection broke counts.
+// TestJudge: output from before a broken connection counts.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	broken := &ssh.Error{Op: "ssh", Host: "beta", Exit: 255, Last: "Connection reset"}

@@ -103,7 +103,7 @@ func aSlug() *rapid.Generator[string] {
 	return rapid.StringMatching(`[ab](-[ab0]){0,4}|[a-z0-9]{1,64}|(data|lab)-(lab|prep|work)`)
 }
 
-// What is named by a header is found again beside that header, whatever hyphens there are.
+// TestNameRoundTrip: a file name made from a header is matched to that header again, whatever hyphens it has.
 func TestNameRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

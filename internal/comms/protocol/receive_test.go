@@ -168,7 +168,7 @@ func TestSuggestedReply(t *testing.T) {
 	}
 }
 
-// What costs time or has effects is asked for only when its step has come.
+// TestLookupsAreLazy: lookups that cost time or have effects run only in their step.
 func TestLookupsAreLazy(t *testing.T) {
 	t.Parallel()
 	var asked []string

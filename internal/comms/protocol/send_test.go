@@ -122,7 +122,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// What is sent is accepted over there, is the same when it is sent again, and has the bytes of the draft.
+// TestSentIsAccepted: a sent message is accepted by the receiver, is unchanged when it is sent again, and has the bytes of the draft.
 func TestSentIsAccepted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
