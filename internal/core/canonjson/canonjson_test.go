@@ -298,7 +298,7 @@ func TestAppendFloatIsECMAScript(t *testing.T) {
 	}
 }
 
-// TestCovered: what Check refuses has no form that covers all of it; all else has the one of Canonical.
+// TestCovered: input that Check refuses has no covering form; all other input has the form of Canonical.
 func TestCovered(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{`{"b":1.0,"a":[{"d":1,"c":"x"}]}`, `{"a":{"__proto__":1}}`, `{"a":{"\u005f_proto__":1}}`, `{"a":[1e999]}`, `{"a":`, ``, `5`} {

@@ -247,7 +247,7 @@ func (g generator) number() string {
 	}
 }
 
-// TestAppendIndent: a value that is laid out within others stands there as it does in the whole.
+// TestAppendIndent: a nested value is indented as within the whole document.
 func TestAppendIndent(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`[{"a":`, 40) + "1" + strings.Repeat("}]", 40)

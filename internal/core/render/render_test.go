@@ -7,7 +7,7 @@ import (
 	"tutti/internal/core/render"
 )
 
-// What a result holds comes from others. It must neither steer a terminal nor be spelt as for a web page.
+// TestJSON: results contain text of others. It must not control a terminal, and is not escaped as for a web page.
 func TestJSON(t *testing.T) {
 	type result struct {
 		Text string          `json:"text"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestPrintable: what is taken for clean at a glance is what cleaning leaves as it is.
+// TestPrintable: text that the quick check accepts is unchanged by cleaning.
 func TestPrintable(t *testing.T) {
 	t.Parallel()
 	base := "0123456789 abcdef ~ ABCDEF"
@@ -49,7 +49,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// TestFillers: what looks like nothing hides nothing, and an emoji stays one.
+// TestFillers: blank filler characters are made visible, and an emoji stays one.
 func TestFillers(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
