@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestBadMailbox: what is wrong with one mailbox, or one message, hides no other: neither where it lay there before, nor later.
+// TestBadMailbox: an error in one mailbox or message hides no other, old or new.
 func TestBadMailbox(t *testing.T) {
 	t.Parallel()
 	b := prepare(t)

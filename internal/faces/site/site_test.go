@@ -49,7 +49,7 @@ var (
 	ids     = regexp.MustCompile(`\sid="([^"]*)"`)
 )
 
-// What the files of the site refer to is a file of the site, or a link to a web page. Nothing in them needs a looser policy than theirs.
+// TestFiles: every reference in the site's files is a file of the site or a link to a web page. None needs a looser content policy.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	files, err := Make(os.DirFS("../../.."), "/")

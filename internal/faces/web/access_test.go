@@ -236,7 +236,7 @@ func TestOffered(t *testing.T) {
 	}
 }
 
-// What a link lets its page do is decided when it is made.
+// TestReadOnly: the rights of a link's page are fixed when the link is made.
 func TestReadOnly(t *testing.T) {
 	r, link := serve(t, "refused below claude (pid 7)")
 	cookie := login(t, link)

@@ -160,7 +160,8 @@ func TestHostileText(t *testing.T) {
 	}
 }
 
-// TestLayEscapes: what does something to a terminal is spelt, and a program gets the same value. Under tutti a model reads it, and it is left out.
+// TestLayEscapes: control characters are escaped, so a program gets the same value. Under tutti a model reads the text, and they are
+// removed.
 func TestLayEscapes(t *testing.T) {
 	t.Parallel()
 	raw := []byte("{\"a\u202e\":\"\u009b\u007f\u2028é\U000e0041\\n\"}")

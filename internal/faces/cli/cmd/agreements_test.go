@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What the page shows is what a script runs, line for line and in the same order.
+// TestPageOfAgreements: the page shows what a script runs, line for line and in the same order.
 func TestPageOfAgreements(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../../docs/agreements.md")

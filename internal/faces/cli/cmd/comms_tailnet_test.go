@@ -75,7 +75,8 @@ func TestHaltAllWithoutAReader(t *testing.T) {
 	}
 }
 
-// An interrupt ends the waiting and nothing else: who has answered is halted, the others are named, and no ssh is left.
+// TestHaltAllInterrupted: an interrupt ends only the waiting: machines that have answered are halted, the others are named, and no ssh is
+// left.
 func TestHaltAllInterrupted(t *testing.T) {
 	t.Parallel()
 	cmd, others := tailnetCommand(t, "beta", "gamma")

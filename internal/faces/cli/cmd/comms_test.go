@@ -53,7 +53,7 @@ func TestCommsScripts(t *testing.T) {
 	})
 }
 
-// What the page for users types is understood, and the settings that it names are all that there are.
+// TestCommsPage: every command on the page for users is valid, and the page names every setting.
 func TestCommsPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "comms.md"))

@@ -80,7 +80,8 @@ func (d *sitting) open() {
 	d.run(0, "negotiate", "open", "--id", "nego:1", "--subject", "engagement", "--parties", sitAna+","+sitBob, "--instance", sitAna)
 }
 
-// TestAnswerAtTerminal: what waits for a person stands in status with what to type, is answered at a terminal, and waits no more.
+// TestAnswerAtTerminal: an escalation is listed in status with the command to type, is answered at a terminal, and is then no longer
+// listed.
 func TestAnswerAtTerminal(t *testing.T) {
 	t.Parallel()
 	const ana = sitAna
@@ -220,7 +221,7 @@ func TestRevokeLastKey(t *testing.T) {
 	d.has(d.run(0, "escalation", "answer", "evt-2", "keep"), "answered: keep")
 }
 
-// TestOffboardedPerson: what a person has answered stays when the person is taken out of service, and nothing that comes after counts.
+// TestOffboardedPerson: a person's answers stay valid when the person is retired, and later ones do not count.
 func TestOffboardedPerson(t *testing.T) {
 	t.Parallel()
 	for _, proved := range []bool{true, false} {

@@ -16,8 +16,8 @@ import (
 	"tutti/internal/test/hostile"
 )
 
-// TestHostileMail: of no text that a peer may write, in any member of a message, what is printed steers a terminal, looks like a line of ours
-// or closes the frame of an agent program. JSON has what was written under h2a, spelt with numbers.
+// TestHostileMail: no text of a peer, in any member of a message, controls a terminal, reads as our line or closes an agent CLI's frame
+// when printed. JSON under h2a has the original text, escaped.
 func TestHostileMail(t *testing.T) {
 	if boundtest.Race {
 		t.Skip("one verb after the other: the detector makes it slow and has nothing to see")

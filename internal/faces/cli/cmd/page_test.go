@@ -188,7 +188,7 @@ func (s *shell) end() {
 	_ = s.cmd.Wait()
 }
 
-// What the comparison lets pass, and what it does not.
+// TestPageCompare: differences that the comparison accepts, and differences that it reports.
 func TestPageCompare(t *testing.T) {
 	t.Parallel()
 	shown := []string{"sent env:1:aa", "..", "...", "in 3ms to claude:api:111111111111"}

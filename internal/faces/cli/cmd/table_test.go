@@ -41,7 +41,7 @@ func quotedFields(line string) (words []string) {
 	return words
 }
 
-// What help says must be true: every example is read without a fault and names the verb that it explains.
+// TestTable: the help is true: every example parses and names the verb that it explains.
 func TestTable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

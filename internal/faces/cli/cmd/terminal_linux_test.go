@@ -151,7 +151,7 @@ func TestTerminalBreaksSentences(t *testing.T) {
 	}
 }
 
-// What a person types by hand is answered, although a hook says nothing to the program that calls it.
+// TestHookAtTerminal: a person who runs a hook by hand gets an answer, although a hook prints nothing for the calling program.
 func TestHookAtTerminal(t *testing.T) {
 	t.Parallel()
 	env := []string{"HOME=" + t.TempDir(), "NO_COLOR=1"}
@@ -163,7 +163,7 @@ func TestHookAtTerminal(t *testing.T) {
 	}
 }
 
-// What a bus holds cannot steer the terminal that it is shown on.
+// TestTerminalEscapesAreRemoved: text from the bus cannot control the terminal.
 func TestTerminalEscapesAreRemoved(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

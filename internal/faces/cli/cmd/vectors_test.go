@@ -8,7 +8,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// What the older program's command line knows of a verb, ours knows under that name, too: flags, and which are switches.
+// TestVerbsOfH2A: under the name of the older program each verb accepts that program's flags, with or without a value.
 func TestVerbsOfH2A(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../../../testdata/vectors/h2a-cli-verbs.json")

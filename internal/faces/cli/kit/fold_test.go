@@ -27,7 +27,7 @@ func TestFolded(t *testing.T) {
 	}
 }
 
-// What stands below another row goes on there, also where it has to go on in the next line.
+// TestFactsContinuationRow: a continuation row keeps its column, also when it wraps.
 func TestFactsContinuationRow(t *testing.T) {
 	t.Parallel()
 	c := &Call{Columns: 30}

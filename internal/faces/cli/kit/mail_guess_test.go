@@ -8,7 +8,7 @@ import (
 	"tutti/internal/core/address"
 )
 
-// Who types host and name as discover shows them is led to the agent that is called so.
+// TestChannelOf: a host and name, typed as discover shows them, lead to the agent of that name.
 func TestChannelOf(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

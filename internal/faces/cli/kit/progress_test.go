@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestProgress: what is quick says nothing; what takes long says how far it is, not too often, and leaves an empty line.
+// TestProgress: quick work prints nothing. Long work prints its progress, not too often, and clears the line.
 func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said strings.Builder

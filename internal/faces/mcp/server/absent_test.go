@@ -106,8 +106,8 @@ func TestNotifyAbsentAgent(t *testing.T) {
 	}
 }
 
-// TestNotifyAfterCommandSend: what an agent sends from its command line counts as well, also when it has never sent anything
-// before. The step stands in the trace of the message.
+// TestNotifyAfterCommandSend: messages that an agent sends by its command line count too, even its first. The step is in the trace of the
+// message.
 func TestNotifyAfterCommandSend(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -276,7 +276,7 @@ func TestAgreementActor(t *testing.T) {
 	}
 }
 
-// TestAgreementHalt: what writes is refused while halt is on, what looks goes on.
+// TestAgreementHalt: tools that write are refused during a halt; tools that read are not.
 func TestAgreementHalt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

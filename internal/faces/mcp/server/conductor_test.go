@@ -22,8 +22,8 @@ func (s *serverProcess) conducting(place object, want string) {
 	s.t.Fatalf("who conducts: %v, want %s", got, want)
 }
 
-// TestConductor: the seat among real servers. One that is killed loses it, one that ends gives it up, one that stands still for a while
-// has it back, and a new one queues.
+// TestConductor: the conductor role among real servers. A killed conductor loses it, one that ends releases it, one that is stopped for a
+// while gets it back, and a new one queues.
 func TestConductor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -12,8 +12,8 @@ import (
 	"tutti/internal/test/hostile"
 )
 
-// TestHostileTexts: of no text that a peer may write, in any member of a message, a model gets what does harm; the tools of the older server
-// hand it on whole, spelt with numbers. What was changed is marked. (call looks at every answer.)
+// TestHostileTexts: no text of a peer, in any member of a message, reaches a model in a harmful form. The tools of the older server pass it
+// on whole, escaped. Changed texts are marked. (call checks every answer.)
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)

@@ -268,7 +268,7 @@ func TestPushes(t *testing.T) {
 	a.note("presence.peer_left")
 }
 
-// TestFlags: what older settings bring along is taken and said to do nothing; what is wrong is refused.
+// TestFlags: flags from older settings are accepted with a note that they have no effect; invalid ones are refused.
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -298,7 +298,7 @@ func exitOf(r *rig, args []string) int {
 	return c.ProcessState.ExitCode()
 }
 
-// TestConnectRetry: what could not be connected at the start is connected when it can be.
+// TestConnectRetry: a connection that failed at the start is made once it is possible.
 func TestConnectRetry(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

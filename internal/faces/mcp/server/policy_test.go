@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestBlockedPeerIsHidden: what the user's settings keep from the model is kept from it by every tool, and named.
+// TestBlockedPeerIsHidden: every tool hides from the model what the user's settings block, and names it.
 func TestBlockedPeerIsHidden(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -20,7 +20,7 @@ func pair(t *testing.T) (r *rig, a, b *serverProcess) {
 	return r, r.start("a", []string{"--auto-open", "--host", "claude"}), r.start("b", []string{"--auto-open", "--host", "codex"})
 }
 
-// TestActor: what is written bears the name of the connection, and no other.
+// TestActor: every record has the name of the connection, and no other.
 func TestActor(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)
@@ -182,7 +182,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestHostile: what foreign programs may leave in a mailbox stops nothing and is never handed on as more than it is.
+// TestHostile: files that foreign programs leave in a mailbox stop nothing, and are never passed on as valid messages.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)

@@ -70,7 +70,7 @@ func TestShownOnlyIfWritten(t *testing.T) {
 	}
 }
 
-// TestShownWithoutRecord: what was claimed is shown, also when that cannot be put on record.
+// TestShownWithoutRecord: a claimed message is shown even if that cannot be recorded.
 func TestShownWithoutRecord(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)
@@ -177,7 +177,7 @@ func TestSessionTooLongToShow(t *testing.T) {
 	}
 }
 
-// TestSilentBeforeHello: what was to be pushed before the client spoke is not pushed when a halt came first.
+// TestSilentBeforeHello: pushes that wait for the client's first message are dropped if a halt comes first.
 func TestSilentBeforeHello(t *testing.T) {
 	t.Parallel()
 	r, a, b := pair(t)

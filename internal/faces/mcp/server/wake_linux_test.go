@@ -16,8 +16,8 @@ import (
 	"tutti/internal/platform/proc"
 )
 
-// TestWakesAfterInterruptedTurn: of a turn that its user breaks off no hook tells; what the program writes of itself does. What it wrote before, or
-// another process did, counts for nothing.
+// TestWakesAfterInterruptedTurn: no hook reports a turn that the user interrupts, but the program's own file does. Earlier writes, and
+// those of another process, do not count.
 func TestWakesAfterInterruptedTurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -143,7 +143,7 @@ func TestWakesByHook(t *testing.T) {
 	r.ends("the session is over", last, false)
 }
 
-// TestWakesTheLastActive: of two sessions of one agent the one whose user said something last is woken, also where none of them calls a tool.
+// TestWakesTheLastActive: of two sessions of one agent, the one whose user wrote last is woken, even if neither calls a tool.
 func TestWakesTheLastActive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// What a peer wrote must not make an answer unreadable for a client that is stricter than the standard.
+// TestStrictReaders: a peer's text must not make an answer unreadable for a client that is stricter than the standard.
 func TestStrictReaders(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{

@@ -199,7 +199,7 @@ func TestHello(t *testing.T) {
 		`"capabilities":{"tools":{},"experimental":{"claude/channel":{}}},"instructions":"Ask \"peers\" first.\n"}}`)
 }
 
-// What a call carries besides its arguments is handed on as it was spelled.
+// TestMetaAndProgress: a call's other members are passed on byte for byte.
 func TestMetaAndProgress(t *testing.T) {
 	t.Parallel()
 	var late func(float64, float64, string)

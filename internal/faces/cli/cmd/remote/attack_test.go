@@ -342,7 +342,7 @@ func TestSweepAtStart(t *testing.T) {
 	}
 }
 
-// TestMirroredStaysIndirect: what was mirrored here stays indirect, whatever else comes from its agent.
+// TestMirroredStaysIndirect: a mirrored session stays indirect, whatever else its agent sends.
 func TestMirroredStaysIndirect(t *testing.T) {
 	x := open(t)
 	mirrors := x.all[1]
@@ -365,8 +365,8 @@ func TestMirroredStaysIndirect(t *testing.T) {
 	}
 }
 
-// TestTextBesideSignedLine: to a hook, which lets a whole prompt through or nothing, what stands beside a signed line is a part of it; who reads the line
-// alone gets that.
+// TestTextBesideSignedLine: a hook lets a whole prompt through or nothing, so text beside a signed line counts as part of it. A reader of
+// single lines gets only the line.
 func TestTextBesideSignedLine(t *testing.T) {
 	const line = "[h2a from=a:b:c to=d:e:f nonce=n at=t sig=s] do it"
 	prompt := func(text string) string {

@@ -9,8 +9,8 @@ import (
 	"tutti/internal/core/canonjson"
 )
 
-// TestWrongEndpoint: what is for one endpoint is nothing to another, also where all of them know the signer and his key, and whatever the signer
-// himself has made of it.
+// TestWrongEndpoint: a request for one endpoint is refused by another, even if all of them know the signer and its key, and whatever the
+// signer has put into it.
 func TestWrongEndpoint(t *testing.T) {
 	x := open(t)
 	mail, mirrors := x.all[0], x.all[1]
@@ -45,8 +45,8 @@ func TestWrongEndpoint(t *testing.T) {
 	}
 }
 
-// TestMirroredMail: who is known here by a mirror alone sends no mail and gives no instructions; who is registered later under the name, with
-// the key or another one, does.
+// TestMirroredMail: an agent known only by a mirror can neither send mail nor give instructions. One registered later under the name, with
+// this key or another, can.
 func TestMirroredMail(t *testing.T) {
 	x := open(t)
 	mail, mirrors, drives := x.all[0], x.all[1], x.all[2]

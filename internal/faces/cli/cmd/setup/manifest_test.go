@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestNames: what is taken for a name or an amount is one for the API.
+// TestNames: an accepted name or amount is valid for the Kubernetes API.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	ok := Pod{Image: "tutti:1"}
