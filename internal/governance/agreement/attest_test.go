@@ -95,7 +95,7 @@ func (h *hall) openWith(more string, who ...address.Instance) {
 	}
 }
 
-// TestAttest: what was attested counts in the journal it was put in, under the scope of that negotiation, until the dossier changes.
+// TestAttest: an attestation counts in its own journal, under the scope of that negotiation, until the dossier changes.
 func TestAttest(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

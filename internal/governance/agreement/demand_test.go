@@ -138,8 +138,8 @@ func TestSettledOutsideProfile(t *testing.T) {
 	}
 }
 
-// TestSettledBeforeProfile: what was settled before a profile was chosen stays so, and who dates his entry back has not settled
-// it before.
+// TestSettledBeforeProfile: a negotiation that was settled before a profile was chosen stays settled. A backdated entry does not count as
+// earlier.
 func TestSettledBeforeProfile(t *testing.T) {
 	t.Parallel()
 	settle := func(before bool) *negotiation.Standing {

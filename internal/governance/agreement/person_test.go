@@ -90,8 +90,8 @@ func TestKeyOfAPerson(t *testing.T) {
 	}
 }
 
-// TestRevokedLater: what a person has answered before the key was revoked stays; what comes after does not count, whatever date it bears;
-// and a revocation behind which the person does not stand takes nothing away.
+// TestRevokedLater: answers from before the key was revoked stay valid, and later ones do not count, whatever their date. A revocation
+// without the person's proof has no effect.
 func TestRevokedLater(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

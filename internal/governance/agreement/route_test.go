@@ -49,7 +49,7 @@ func (h *hall) answer(who address.Instance, id, said string) error {
 	return err
 }
 
-// TestRouteIsRecomputed: whom a matter is for follows from the rules, and an entry that says otherwise is named as such.
+// TestRouteIsRecomputed: the rules decide the target of an escalation, and an entry that names another target is reported.
 func TestRouteIsRecomputed(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
@@ -91,7 +91,7 @@ func TestRouteIsRecomputed(t *testing.T) {
 	}
 }
 
-// TestForARole: what a plan sends to a role is answered by a person who is registered with it.
+// TestForARole: an escalation that a plan routes to a role is answered by a person registered with that role.
 func TestForARole(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
@@ -161,7 +161,7 @@ func TestAnswerBindsToText(t *testing.T) {
 	}
 }
 
-// TestConcurrentAnswers: of many who write at the same moment one records the fall-back, and one answers.
+// TestConcurrentAnswers: of many concurrent writers, one records the fallback, and one answers.
 func TestConcurrentAnswers(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

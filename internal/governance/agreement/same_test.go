@@ -27,7 +27,7 @@ func (h *hall) again(id string, by address.Instance, key *signature.Private, eve
 	}
 }
 
-// TestSameID: who takes the id of a matter for another one, in another negotiation, makes it no matter that cannot be answered.
+// TestSameID: an escalation with the id of one in another negotiation does not make that one unanswerable.
 func TestSameID(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)
@@ -136,7 +136,7 @@ func (c *counted) Read(ctx context.Context, k store.Key, from store.Pos) iter.Se
 	return c.Store.Read(ctx, k, from)
 }
 
-// TestRegistryReadOnce: who is registered is read as often for many matters, in many negotiations, as for one.
+// TestRegistryReadOnce: the registry is read as often for many escalations, in many negotiations, as for one.
 func TestRegistryReadOnce(t *testing.T) {
 	t.Parallel()
 	h := newHall(t)

@@ -10,7 +10,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestForgedStateDoesNotHideTurn writes an end and other parties into state.json: who has to sign still sees it.
+// TestForgedStateDoesNotHideTurn: writes an end and other parties into state.json: the signer whose turn it is still sees it.
 func TestForgedStateDoesNotHideTurn(t *testing.T) {
 	t.Parallel()
 	for name, value := range map[string]string{"status": `"withdrawn"`, "parties": `["agy:eve:ffffffffffff"]`, "requiredSigners": `["agy:eve:ffffffffffff"]`} {

@@ -154,7 +154,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestConcurrentUse: of many who raise and resolve at once each gets an answer, and the record stays whole.
+// TestConcurrentUse: each of many concurrent raises and resolves gets an answer, and the record stays valid.
 func TestConcurrentUse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s store.Docs, _ string) {

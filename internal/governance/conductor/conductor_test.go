@@ -241,7 +241,7 @@ func TestLateClock(t *testing.T) {
 	})
 }
 
-// TestConcurrentClaims: of two claims in one millisecond the one that came first to the log conducts, for every reader.
+// TestConcurrentClaims: of two claims in one millisecond, the first in the log wins for every reader.
 func TestConcurrentClaims(t *testing.T) {
 	each(t, func(g *stage) {
 		for round := range 5 {
@@ -316,7 +316,7 @@ func TestAgentTie(t *testing.T) {
 	})
 }
 
-// TestSigned: what is signed can be ended by its signer alone, and what is badly signed is nothing.
+// TestSigned: only the signer can end a signed claim, and a claim with an invalid signature is ignored.
 func TestSigned(t *testing.T) {
 	each(t, func(g *stage) {
 		key := g.enrol(alpha)

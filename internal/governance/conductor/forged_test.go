@@ -158,7 +158,7 @@ func TestWrongKey(t *testing.T) {
 	})
 }
 
-// TestClocks: who came first conducts, with clocks that are an hour apart, and whatever else the agents have in the log.
+// TestClocks: the first to claim conducts, even if the clocks are an hour apart, and whatever else is in the log.
 func TestClocks(t *testing.T) {
 	each(t, func(g *stage) {
 		g.enter("sess:a", alpha, now.Add(time.Hour), nil) // where it is an hour later

@@ -27,7 +27,8 @@ func (g *stage) launch(deliver func(context.Context, address.Instance, []byte) e
 	}
 }
 
-// TestLaunchOnce: of several at once one asks; what could not be delivered is not marked, and can be tried again at once.
+// TestLaunchOnce: of several concurrent launches, one asks. A request that could not be delivered is not marked, and can be retried at
+// once.
 func TestLaunchOnce(t *testing.T) {
 	each(t, func(g *stage) {
 		refuse := errors.New("no")

@@ -208,7 +208,7 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
-// TestLongTexts: what other programs write has no limits, and is shown with those that hold here.
+// TestLongTexts: texts of other programs have no limits, and are cut to ours when shown.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("\u00e9", 1<<19)

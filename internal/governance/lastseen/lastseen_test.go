@@ -10,7 +10,7 @@ import (
 	"tutti/internal/governance/negotiation"
 )
 
-// TestMemory: what was kept comes back for that bus and that negotiation alone, and a damaged file counts as not there.
+// TestMemory: a saved state is read back only for its bus and negotiation, and a damaged file counts as missing.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	state := filepath.Join(t.TempDir(), "state")

@@ -21,7 +21,7 @@ func (r *rig) raw(by address.Instance, typ, body, more string) error {
 	return err
 }
 
-// TestRawRefused: what moves a negotiation is written by the verb that looks at what may be said against it.
+// TestRawRefused: entries that change a negotiation are written only by the verb that checks them.
 func TestRawRefused(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -201,8 +201,8 @@ func (r *rig) offboard(i address.Instance) {
 	r.n = r.fresh()
 }
 
-// TestOffboarded: who was taken out of service moves nothing any more, with a key and without one, in any spelling; what he has
-// signed counts for what was settled before, and for nothing else.
+// TestOffboarded: a retired agent cannot change a negotiation, with a key or without, in any spelling. Its signatures count for what was
+// settled before, and for nothing else.
 func TestOffboarded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -258,7 +258,7 @@ func TestOffboarded(t *testing.T) {
 	}
 }
 
-// TestOfferUnderRevokedKey: who has a key that was revoked makes no offer with it, straight in the file either.
+// TestOfferUnderRevokedKey: a revoked key makes no valid offer, not even written directly into the file.
 func TestOfferUnderRevokedKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -348,7 +348,7 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
-// TestAnotherKey: who registers a name again, in any spelling, has not got the name; a key that was added counts from then on.
+// TestAnotherKey: registering a name again, in any spelling, does not take it over. An added key counts from then on.
 func TestAnotherKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

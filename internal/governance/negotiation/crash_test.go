@@ -136,7 +136,7 @@ func TestForeignOfferBetweenSteps(t *testing.T) {
 	}
 }
 
-// TestArtifactPathTaken: another artifact lies where this one is to be kept, which is found before anything is settled.
+// TestArtifactPathTaken: another artifact is stored in the place of this one, which is found before anything is settled.
 func TestArtifactPathTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -24,7 +24,7 @@ func (r *rig) sealedAt(a Act, typ, body string, at time.Time) {
 
 func settling(hash string) string { return `{"kind":"stabilized","artifactHash":"` + hash + `"}` }
 
-// TestSettledUndated: what settles without a date tells nothing of when that was.
+// TestSettledUndated: a settlement without a date does not say when it happened.
 func TestSettledUndated(t *testing.T) {
 	t.Parallel()
 	for name, date := range map[string]string{"none": "", "empty": `,"createdAt":""`, "no date": `,"createdAt":"soon"`, "a number": `,"createdAt":5`} {
@@ -69,7 +69,7 @@ func TestSettledInTheFuture(t *testing.T) {
 	}
 }
 
-// TestFutureEntryIsNotCached: what was remembered of an entry that is dated in the future is not believed any more when that has come.
+// TestFutureEntryIsNotCached: the cached state of an entry from the future is not used once its date has come.
 func TestFutureEntryIsNotCached(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

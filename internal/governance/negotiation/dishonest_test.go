@@ -117,7 +117,7 @@ func twin(t *testing.T, r *rig, of address.Instance) address.Instance {
 	return second
 }
 
-// TestOneKeyTwice: who is registered under two names with one key is one of a quorum, and not two.
+// TestOneKeyTwice: an agent that is registered under two names with one key counts once in a quorum.
 func TestOneKeyTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -130,7 +130,7 @@ func TestExpire(t *testing.T) {
 	}
 }
 
-// What was signed by all in time can be stabilised later.
+// TestStabilizeAfterTheDeadline: an artifact that all have signed in time can be stabilised later.
 func TestStabilizeAfterTheDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -308,7 +308,7 @@ func TestRepeatedMember(t *testing.T) {
 	}
 }
 
-// TestQuorum lets three of five sign, with one who has to in any case.
+// TestQuorum: lets three of five sign, one of them required.
 func TestQuorum(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

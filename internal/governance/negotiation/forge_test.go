@@ -307,7 +307,7 @@ func TestWithoutState(t *testing.T) {
 	}
 }
 
-// TestEntryAfterDeadline: what is written after the deadline does not count, whatever its date.
+// TestEntryAfterDeadline: an entry written after the deadline does not count, whatever its date.
 func TestEntryAfterDeadline(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -122,7 +122,7 @@ func TestSealedState(t *testing.T) {
 	}
 }
 
-// TestSealedEntries writes entries without a seal in the name of bob, who has written nothing yet: none has an effect, and each is shown.
+// TestSealedEntries: writes entries without a seal in the name of bob, who has written nothing yet: none has an effect, and each is shown.
 func TestSealedEntries(t *testing.T) {
 	t.Parallel()
 	hash := hashOf(t, charter("a"))

@@ -248,7 +248,7 @@ func TestOffboardInterrupted(t *testing.T) {
 	t.Error("it never comes to its end")
 }
 
-// TestOverprivilege: who bounds a subagent explicitly, or has nothing to pass on, is not warned for ever.
+// TestOverprivilege: an agent that bounds a subagent explicitly, or has no rights to pass on, is not warned for ever.
 func TestOverprivilege(t *testing.T) {
 	parent := func(capabilities ...string) []nhi.Instance {
 		return []nhi.Instance{{ID: string(who), Keys: []string{"K"}, Capabilities: append([]string{}, capabilities...)}}

@@ -33,7 +33,7 @@ const demoJSON = `{"scope":"org:demo","version":"1","instances":[` +
 	`{"instance":"claude:lead","role":"CONDUCTOR","scopes":["org:demo","scope:parser"],"mandateRights":["review"]}],` +
 	`"commEdges":[{"from":"claude:lead","to":"human:owner"}]}`
 
-// What is written in different ways is one manifest.
+// TestParse: different spellings of one manifest parse to the same result.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -77,7 +77,7 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-// What is refused is refused with the line or the place.
+// TestRefused: an error names the line or the place.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	yaml := func(instances string) string { return "scope: s\ninstances:\n" + instances }

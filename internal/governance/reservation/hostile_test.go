@@ -96,7 +96,7 @@ func TestByHand(t *testing.T) {
 	})
 }
 
-// TestTurnByHand: whatever stands in the document of the turn, or for parts of takes that seem to be at work, leases are taken.
+// TestTurnByHand: whatever the turn document contains, and whatever partial takes seem to be under way, files can be reserved.
 func TestTurnByHand(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		key := store.Key{Kind: store.FileLease, Name: strings.TrimSuffix(reservation.TurnFile, ".json")}

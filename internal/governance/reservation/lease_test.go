@@ -115,7 +115,7 @@ func TestTake(t *testing.T) {
 	})
 }
 
-// TestConcurrentTake: of several who take one path, and of one who takes a folder while others take its parts, the holders never overlap.
+// TestConcurrentTake: of several concurrent takes of one path, or of a folder and its parts, the holders never overlap.
 func TestConcurrentTake(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		for round := range 3 {

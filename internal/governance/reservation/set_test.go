@@ -39,7 +39,7 @@ func held(t *testing.T, d *reservation.Reservations, who address.Instance, at ti
 	return strings.Join(paths, " ")
 }
 
-// TestSet: of several paths all are taken or none, and who wanted them waits for all that others hold.
+// TestSet: of several paths all are taken or none, and a waiting taker waits for all that others hold.
 func TestSet(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		take(t, d, reservation.Want{Spots: files("/b", "/d"), Holder: beta}, now)
@@ -225,7 +225,7 @@ func TestOverlappingSets(t *testing.T) {
 	})
 }
 
-// TestEndedUntilNotified: what has ended holds nothing, and stays as long as those concerned could not be told.
+// TestEndedUntilNotified: an ended reservation blocks nothing, and is kept until both sides were notified.
 func TestEndedUntilNotified(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
 		told := map[string]int{}

@@ -129,7 +129,7 @@ func TestRevoke(t *testing.T) {
 	})
 }
 
-// TestRevokedOnce: of all who revoke one at the same time, one does.
+// TestRevokedOnce: of many concurrent revocations of one subagent, one succeeds.
 func TestRevokedOnce(t *testing.T) {
 	each(t, func(t *testing.T, _ store.Log, a *subagent.Agents) {
 		one := spawn(t, a, who, "one")
@@ -151,7 +151,7 @@ func TestRevokedOnce(t *testing.T) {
 	})
 }
 
-// TestForeignLines: what other programs may have written is read and judged, and cannot bring back who is gone.
+// TestForeignLines: lines of other programs are read and checked, and cannot restore a revoked subagent.
 func TestForeignLines(t *testing.T) {
 	each(t, func(t *testing.T, log store.Log, a *subagent.Agents) {
 		one := spawn(t, a, who, "one")
