@@ -91,8 +91,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// Each step changes what lies at home/a/b; afterwards the subscriber must have been told to look, and
-// a new file must be reported.
+// TestPathReplaced: each step changes home/a/b. Afterwards the subscriber must have been asked to rescan, and a new file must be reported.
 func TestPathReplaced(t *testing.T) {
 	target := "/a/b"
 	make_ := func(t *testing.T, h string) { must(t, os.MkdirAll(h+target, 0o700)) }

@@ -30,7 +30,7 @@ func TestSignFails(t *testing.T) {
 	}
 }
 
-// TestVerifyExitStatus: what a gpg has printed counts only when it ends well.
+// TestVerifyExitStatus: the output of gpg counts only if gpg exits with status 0.
 func TestVerifyExitStatus(t *testing.T) {
 	t.Parallel()
 	const armour = "-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n"

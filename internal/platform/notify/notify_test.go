@@ -56,7 +56,7 @@ func TestNoticeText(t *testing.T) {
 	}
 }
 
-// TestFindSessionBus: the bus lies where the session keeps it when the environment was not passed on.
+// TestFindSessionBus: the session bus is found at its standard path if the environment was not passed on.
 func TestFindSessionBus(t *testing.T) {
 	said := fake(t, "")
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
@@ -102,7 +102,7 @@ func TestNoDesktop(t *testing.T) {
 	}
 }
 
-// TestDesktopFails: what the program says is the error, on one line; one that hangs ends with its caller.
+// TestDesktopFails: the error is the program's output, on one line; a program that hangs ends with its caller.
 func TestDesktopFails(t *testing.T) {
 	fake(t, "echo 'the name is\033 not owned' >&2; echo more >&2; exit 1\n")
 	d := Desktop{Env: env("DBUS_SESSION_BUS_ADDRESS=unix:path=/somewhere")}
