@@ -179,8 +179,8 @@ func TestNotNoted(t *testing.T) {
 	}
 }
 
-// TestRevokedMeanwhile: what was found good is judged once more before it is put: by then its key may be revoked, or another program may
-// have taken it.
+// TestRevokedMeanwhile: an accepted envelope is checked once more before it is stored: its key may have been revoked by then, or another
+// program may have accepted it.
 func TestRevokedMeanwhile(t *testing.T) {
 	x := open(t)
 	x.wants("a key that is remembered from now on", letter(t, "env-0", time.Now()), 202, "ok")
@@ -221,7 +221,7 @@ func TestRevokedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestOnePanics: what has the store fail where it must not takes nothing else down with it, and uses up no share.
+// TestOnePanics: an envelope that makes the store panic affects no other, and uses up no quota.
 func TestOnePanics(t *testing.T) {
 	x := open(t, beset(&faulty{create: func(k store.Key) error {
 		if strings.Contains(k.Name, "poison") {
@@ -242,7 +242,7 @@ func TestOnePanics(t *testing.T) {
 	}
 }
 
-// TestReplayedDoesNotUseQuota: what was overheard and is refused, as often as it is brought, leaves its sender its share, and its own place.
+// TestReplayedDoesNotUseQuota: a copied envelope that is refused uses up neither its sender's quota nor its id, however often it is sent.
 func TestReplayedDoesNotUseQuota(t *testing.T) {
 	at := time.Now()
 	x := open(t, func(r *Receiver) {
@@ -312,8 +312,8 @@ func listed(raw []byte) []byte {
 	return list[1 : len(list)-1]
 }
 
-// TestNotedAfterDurable: that they are taken is noted of a group when all its messages are durable, in one line, so that no power cut leaves a
-// note without its message: an honest retry would be refused, and the message lost.
+// TestNotedAfterDurable: a group is recorded as accepted when all its messages are durable, in one line, so that no power cut leaves a
+// record without its message: a retry would be refused, and the message lost.
 func TestNotedAfterDurable(t *testing.T) {
 	var did []string
 	x := open(t, beset(&faulty{

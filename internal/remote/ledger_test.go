@@ -77,8 +77,8 @@ func (x shelf) sweep(l *Ledger, now time.Time, want int) {
 // noon is where a page begins.
 var noon = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
 
-// TestLedger: what was taken is known to the ledger that has noted it, to one of another process that is open already, and to one that is
-// opened later; each thing by its name and on its page.
+// TestLedger: an accepted id is known to the ledger that recorded it, to an open one of another process, and to one opened later; each by
+// its name and on its page.
 func TestLedger(t *testing.T) {
 	x := newShelf(t)
 	one, other := &Ledger{Log: x.s}, &Ledger{Log: x.s}
@@ -201,7 +201,7 @@ func (c *counted) Read(ctx context.Context, k store.Key, from store.Pos) iter.Se
 	return c.Store.Read(ctx, k, from)
 }
 
-// TestLedgerKeeps: who brings things of all ages that count as fresh, in turns, has no page read more than once.
+// TestLedgerKeeps: a signer whose messages have all ages that count as fresh, in turns, makes the ledger read no page twice.
 func TestLedgerKeeps(t *testing.T) {
 	x := newShelf(t)
 	now := noon.Add(90 * time.Second)

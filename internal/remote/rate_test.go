@@ -37,7 +37,7 @@ func TestManySigners(t *testing.T) {
 	}
 }
 
-// TestForgetsIdlestSigner: who has used up its share and goes on is not forgotten for signers that come once.
+// TestForgetsIdlestSigner: a signer that has used up its quota and keeps sending is not forgotten in favour of one-time signers.
 func TestForgetsIdlestSigner(t *testing.T) {
 	now := time.Now()
 	r := &Rates{PerSecond: 1}
@@ -60,7 +60,7 @@ func TestForgetsIdlestSigner(t *testing.T) {
 	}
 }
 
-// TestGive: what is given back can be taken again, and no more than that.
+// TestGive: returned quota can be used again, and no more than that.
 func TestGive(t *testing.T) {
 	now := time.Now()
 	r := &Rates{PerSecond: 1}

@@ -79,7 +79,7 @@ func TestAnswers(t *testing.T) {
 	x.alive("all of it")
 }
 
-// TestChanged: what a signature covers cannot be changed on the way.
+// TestChanged: signed members cannot be changed in transit.
 func TestChanged(t *testing.T) {
 	x := open(t)
 	good := letter(t, "env-c", time.Now())
@@ -314,7 +314,7 @@ func TestHalted(t *testing.T) {
 	x.wants("cleared", good, 202, "ok")
 }
 
-// TestDeep: what is nested deeply, or long, costs no more than its bytes.
+// TestDeep: a deeply nested or long body costs no more than its size.
 func TestDeep(t *testing.T) {
 	x := open(t)
 	deep := strings.Repeat(`{"a":`, 40_000) + "1" + strings.Repeat("}", 40_000)

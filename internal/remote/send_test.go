@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestAway: what another machine has named as its endpoint is not connected to when it turns out to lie on this one, whatever it is called;
-// what the user has named is.
+// TestAway: an endpoint that another machine has registered is not connected to if it resolves to this machine, whatever its name. One that
+// the user has named is.
 func TestAway(t *testing.T) {
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

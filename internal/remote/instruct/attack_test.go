@@ -100,8 +100,8 @@ func TestControlCharactersAndDuplicates(t *testing.T) {
 	r.wants(url, "the good one", quoted(good), 202, "ok")
 }
 
-// TestAlteredLine: a line that was overheard is handed on as it was signed or not at all: no word, in whatever place of its head, comes with it,
-// and of another order of its members nothing is seen.
+// TestAlteredLine: a copied line reaches the command as it was signed or not at all: no added word in its head, and no other order of its
+// members.
 func TestAlteredLine(t *testing.T) {
 	r := open(t)
 	out := filepath.Join(t.TempDir(), "out")

@@ -203,7 +203,7 @@ func (r *rig) wants(url, what, body string, status int, word string) {
 
 func body(l *Line) string { return fmt.Sprintf(`{"line":%q}`, l.String()) }
 
-// TestServe: what an instruction says reaches the command as data, once, whatever it says.
+// TestServe: the text of an instruction reaches the command as data, once, whatever it is.
 func TestServe(t *testing.T) {
 	r := open(t)
 	out := filepath.Join(t.TempDir(), "out")
@@ -236,7 +236,7 @@ func TestServe(t *testing.T) {
 	r.wants(url, "and is not tried twice", body(failing), 409, "replayed")
 }
 
-// TestHeadless: a program gets the line on its standard input, and no word of it as an argument.
+// TestHeadless: a program gets the line on its standard input, and no part of it as an argument.
 func TestHeadless(t *testing.T) {
 	r := open(t)
 	dir := t.TempDir()

@@ -322,8 +322,8 @@ func TestPipelined(t *testing.T) {
 	}
 }
 
-// TestChunksAndLength: of a connection on which a request named both, nothing more is read. A proxy that goes by the length would otherwise
-// send what this endpoint takes for a second request.
+// TestChunksAndLength: after a request with both headers nothing more is read from the connection. A proxy that uses the length would
+// otherwise send what this endpoint takes for a second request.
 func TestChunksAndLength(t *testing.T) {
 	addr, _ := serve(t, Options{})
 	c, err := net.Dial("tcp", addr)

@@ -285,7 +285,7 @@ func TestRevoked(t *testing.T) {
 	x.wants("offboarded", x.push("m-3", victim, victimKey, x.now.UnixMilli(), [][]byte{registration(victim, victimKey)}, nil), 401, "unauthorized-key")
 }
 
-// TestRoundTrip: what a source makes is shown elsewhere, with its subagents, and not what itself came from elsewhere.
+// TestRoundTrip: the agents of a source are shown elsewhere with their subagents, but not those that the source itself mirrors.
 func TestRoundTrip(t *testing.T) {
 	from, to := open(t), open(t, Enrolled{Key: farKey.Public(), Instance: far})
 	ctx := t.Context()
