@@ -42,7 +42,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// Of many that want one job a single one gets it.
+// TestClaimHasOneWinner: of many concurrent claims of one job, one succeeds.
 func TestClaimHasOneWinner(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -137,7 +137,7 @@ func TestCutLine(t *testing.T) {
 	}
 }
 
-// What the network brings is judged; what is not taken stands in the log with the reason, and nothing else changes.
+// TestReceive: messages from the broker are checked. A refused one is logged with the reason, and changes nothing else.
 func TestReceive(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -79,7 +79,7 @@ func TestLeftoverFinishedOnce(t *testing.T) {
 	}
 }
 
-// A record may come with a project: it does not say that what stands in its log is published wherever it likes.
+// TestForeignTopic: a record may come with a project: it cannot have its log published under any topic it likes.
 func TestForeignTopic(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -59,7 +59,7 @@ func (m *meeting) Deliver(ctx context.Context, session, text string) error {
 
 func (m *meeting) Assign(context.Context, string, string) error { return nil }
 
-// Of two jobs that are given to one session at the same time it gets one.
+// TestTwoJobsOneSession: of two jobs that are given to one session at the same time, it gets one.
 func TestTwoJobsOneSession(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -195,7 +195,7 @@ func TestLongTexts(t *testing.T) {
 	}
 }
 
-// Who follows all jobs goes on when one of them cannot be ended, and tries again.
+// TestFollowStuck: a follower of all jobs continues if one of them cannot be ended, and retries.
 func TestFollowStuck(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -265,7 +265,7 @@ func TestFollowAfterSleep(t *testing.T) {
 	}
 }
 
-// What a broker brings again, as often as it likes, is known without reading the whole log.
+// TestKnownInLongLog: a repeated message of a broker is recognised without reading the whole log.
 func TestKnownInLongLog(t *testing.T) {
 	boundtest.OneGoroutine(t)
 	t.Parallel()

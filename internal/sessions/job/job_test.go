@@ -119,7 +119,7 @@ func TestForeignRecord(t *testing.T) {
 	}
 }
 
-// What is damaged is named, and stays as it is.
+// TestHostileRecords: a damaged record is named, and stays unchanged.
 func TestHostileRecords(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

@@ -94,7 +94,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	}
 }
 
-// What an agent, its user and what it has started do before the job is typed is not said of the job.
+// TestHooksWhileWaiting: hooks of the agent, its user and its child processes from before the job is typed are not reported for the job.
 func TestHooksWhileWaiting(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

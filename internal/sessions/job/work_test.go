@@ -350,7 +350,7 @@ func TestBroker(t *testing.T) {
 	}
 }
 
-// Who follows all jobs hears of damaged ones once, and of one that another program has ended without a line.
+// TestFollowForeign: a follower of all jobs gets each damaged one once, and one that another program has ended without a line.
 func TestFollowForeign(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)
@@ -440,7 +440,7 @@ func TestManyFlush(t *testing.T) {
 	}
 }
 
-// What an agent starts has the mark of its session, too; of the job only the agent itself is heard.
+// TestByHookOfOne: child processes of an agent have the mark of its session too; only the agent itself reports for the job.
 func TestByHookOfOne(t *testing.T) {
 	t.Parallel()
 	b := newBook(t)

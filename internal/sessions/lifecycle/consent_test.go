@@ -129,7 +129,7 @@ func TestCreateReusesNameOfEnded(t *testing.T) {
 	}
 }
 
-// TestCreateNoProgram: of a program that is not there no row is made. One that is named as in a shell is found from where its user stands.
+// TestCreateNoProgram: no row is made for a missing program. A relative path is resolved from the user's folder.
 func TestCreateNoProgram(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

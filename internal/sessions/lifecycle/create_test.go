@@ -321,7 +321,7 @@ func TestCreateSlug(t *testing.T) {
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// TestPrompt: what is asked for arrives byte for byte, when the program is ready for it, and only then.
+// TestPrompt: the prompt arrives byte for byte, only when the program is ready for it.
 func TestPrompt(t *testing.T) {
 	t.Parallel()
 	long := "begin #(touch x) $(touch x) `touch x`; 'a' \"b\" \\ #{pid} %0 é 漢字 \U0001f600\n\ttab\n" + strings.Repeat("0123456789 abcdefghij\n", 5000) + "end;"

@@ -34,8 +34,8 @@ func TestCreateOnItsServer(t *testing.T) {
 	}
 }
 
-// TestRecreateIgnoresOldState: what was before the session was begun anew is not its own: conversations of that time, and the agent that another
-// program was on the bus.
+// TestRecreateIgnoresOldState: a session that was created again does not inherit old conversations, or the agent that another program was
+// on the bus.
 func TestRecreateIgnoresOldState(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -74,7 +74,7 @@ func TestRecreateIgnoresOldState(t *testing.T) {
 	}
 }
 
-// TestCreateUnstartable: of what cannot be started there is no row.
+// TestCreateUnstartable: no row is made for a program that cannot be started.
 func TestCreateUnstartable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

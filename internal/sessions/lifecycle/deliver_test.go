@@ -100,7 +100,7 @@ func TestDeliverNoTurn(t *testing.T) {
 	}
 }
 
-// TestDeliverRefuses: what cannot be typed as it is, or into what is not the program of the session, is not typed.
+// TestDeliverRefuses: a text that cannot be typed unchanged, or a pane without the session's program, is refused.
 func TestDeliverRefuses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

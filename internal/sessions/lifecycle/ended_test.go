@@ -17,7 +17,7 @@ import (
 	"tutti/internal/test/progfile"
 )
 
-// TestStoppedDuringBegin: what a stop has written, or is about to, stays when the one who began the session finds it gone.
+// TestStoppedDuringBegin: the record of a stop, written or pending, is kept when the process that began the session finds it gone.
 func TestStoppedDuringBegin(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"stopped", "under way"} {
@@ -58,7 +58,7 @@ func TestStoppedDuringBegin(t *testing.T) {
 	}
 }
 
-// TestOldEndIsCleared: of an end long ago nothing is left when the program that was begun again does not stay up.
+// TestOldEndIsCleared: the record of an earlier end is cleared when the restarted program does not keep running.
 func TestOldEndIsCleared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -96,7 +96,7 @@ func brokenTmux(t *testing.T, fails string) (flag string) {
 	return flag
 }
 
-// TestUnreadableScreen: what a screen has shown before does not count when it cannot be read now.
+// TestUnreadableScreen: an earlier screen does not count if the screen cannot be read now.
 func TestUnreadableScreen(t *testing.T) {
 	flag := brokenTmux(t, `case "$*" in *capture-pane*) [ ! -e "$flag" ] || { echo busy >&2; exit 1; };; esac`)
 	r := newRig(t)
@@ -168,7 +168,7 @@ func leaves(m *Manager, step string, f func()) {
 	m.at = nil
 }
 
-// TestSettleReplaced: of a session that was to take the place of another one and was never begun nothing is left.
+// TestSettleReplaced: a replacement session that was never started leaves nothing.
 func TestSettleReplaced(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -17,7 +17,7 @@ import (
 
 // What belongs to the user, or to another session, is left alone, whatever a row says.
 
-// TestStopSoftWithoutRow: what is to be put away and go on is not ended because there is no row.
+// TestStopSoftWithoutRow: a soft stop does not end a session because it has no row.
 func TestStopSoftWithoutRow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

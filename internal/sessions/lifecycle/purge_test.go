@@ -42,7 +42,7 @@ func (r *rig) sheet(pid int, status, conversation string) {
 	}
 }
 
-// TestStopUsesSessionFile: what the program says of itself counts beside its screen, and its conversation is the one that is kept.
+// TestStopUsesSessionFile: the program's own state counts beside its screen, and its conversation is the one that is recorded.
 func TestStopUsesSessionFile(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -207,7 +207,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestPurgeStopped: what was stopped before is purged later.
+// TestPurgeStopped: a stopped session can be purged later.
 func TestPurgeStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,7 +9,7 @@ import (
 	"tutti/internal/sessions/registry"
 )
 
-// TestResumeAllOnce: what was lost and taken up again is lost no more, and stays away when its program ends by itself.
+// TestResumeAllOnce: a session that was lost and resumed is no longer lost, and stays ended when its program ends by itself.
 func TestResumeAllOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -64,7 +64,7 @@ func TestResumeAllLost(t *testing.T) {
 	}
 }
 
-// TestResumeAllLater: what is stopped while others are taken up stays stopped.
+// TestResumeAllLater: a session that is stopped while others are resumed stays stopped.
 func TestResumeAllLater(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -219,7 +219,7 @@ func (r *rig) write(row *registry.Row, f func(*registry.Row)) {
 	}
 }
 
-// TestStopOthers: what is there is not what the row says. Nothing is touched without force.
+// TestStopOthers: the tmux session does not match the row. Nothing is touched without force.
 func TestStopOthers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -343,8 +343,8 @@ func stopUntil(step string) int {
 	return 0
 }
 
-// TestStopKilled: who stops is killed between any two steps. No row is lost, the pending tool does not run, and the next stop
-// goes on from there.
+// TestStopKilled: a stop is killed between any two steps. No row is lost, the pending tool does not run, and the next stop continues from
+// there.
 func TestStopKilled(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
@@ -422,7 +422,7 @@ func TestStopInterrupted(t *testing.T) {
 	r.stopped(&row)
 }
 
-// TestStopTwice: of several stops at once one ends the session, and all say that it is stopped.
+// TestStopTwice: of several concurrent stops one ends the session, and all report it as stopped.
 func TestStopTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -526,7 +526,7 @@ func TestStopHalted(t *testing.T) {
 	r.stopped(&row)
 }
 
-// TestStopInside: who runs in the session does not end itself by mistake.
+// TestStopInside: a program inside the session does not end itself by mistake.
 func TestStopInside(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -656,7 +656,7 @@ func TestStopStillUp(t *testing.T) {
 	}
 }
 
-// TestStopModes: what older programs wanted.
+// TestStopModes: the stop modes of older programs.
 func TestStopModes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

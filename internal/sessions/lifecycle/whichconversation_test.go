@@ -101,7 +101,7 @@ func TestResumeNamed(t *testing.T) {
 	}
 }
 
-// TestResumeAfter: what its user has begun by hand after the session had ended is not the session's.
+// TestResumeAfter: a conversation that the user began by hand after the session had ended does not belong to the session.
 func TestResumeAfter(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(row *registry.Row){
@@ -129,8 +129,7 @@ func TestResumeAfter(t *testing.T) {
 	}
 }
 
-// TestResumeChosen: what its user said about the conversation when the session was begun does not contradict the one that it goes on
-// with.
+// TestResumeChosen: the user's choice of a conversation when the session began does not contradict the one that is resumed.
 func TestResumeChosen(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -184,7 +183,7 @@ func TestResumeChosen(t *testing.T) {
 	goesOn("c", "--no-daemon", "resume", talk, "-m", "x")
 }
 
-// TestResumeShared: of two sessions whose conversations are not known neither takes the only one that there is.
+// TestResumeShared: of two sessions with unknown conversations, neither takes the only one.
 func TestResumeShared(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -126,8 +126,7 @@ func (p *patrol) reconcile(dry bool) {
 	}
 }
 
-// What has ended is written down, with its last screen, and what tmux kept of it is taken away; a conversation that is known can be
-// taken up again.
+// TestMonitorEnd: an ended session is recorded with its last screen, and its tmux remains are removed. A known conversation can be resumed.
 func TestMonitorEnd(t *testing.T) {
 	t.Parallel()
 	p := newPatrol(t)
@@ -162,8 +161,8 @@ func TestMonitorEnd(t *testing.T) {
 	}
 }
 
-// Of what was not seen for certain nothing is written: a server that does not answer, a program that runs on, a stop under way, and a
-// session that was renamed.
+// TestMonitorLeaves: uncertain states are not recorded: a server that does not answer, a program that still runs, a stop under way, and a
+// renamed session.
 func TestMonitorLeaves(t *testing.T) {
 	t.Parallel()
 	p := newPatrol(t)
@@ -245,7 +244,7 @@ func TestMonitorBoot(t *testing.T) {
 	}
 }
 
-// What begins while the monitor runs gets its looks, its conversation, and a row if it has none.
+// TestMonitorBegin: a session that begins while the monitor runs is observed, and gets its conversation, and a row if it has none.
 func TestMonitorBegin(t *testing.T) {
 	t.Parallel()
 	p := newPatrol(t)

@@ -34,7 +34,7 @@ func (sc *scene) look(rows ...registry.Row) []Found {
 	return sc.observer().Status(sc.T.Context(), rows).Sessions
 }
 
-// What is found of a session is what is true, whatever its row says.
+// TestStatus: the observed state counts, whatever the row says.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
@@ -197,7 +197,7 @@ func TestSessionsWithoutRow(t *testing.T) {
 	}
 }
 
-// What only the screen tells is a guess, and a program of which nothing is known is not read.
+// TestScreenIsAGuess: a state that only the screen shows is a guess, and the screen of an unknown program is not read.
 func TestScreenIsAGuess(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)
@@ -218,7 +218,7 @@ func TestScreenIsAGuess(t *testing.T) {
 	}
 }
 
-// The conversation of a row lies where its program keeps it, or not.
+// TestOnDisk: the conversation of a row exists where its program keeps it, or not.
 func TestOnDisk(t *testing.T) {
 	t.Parallel()
 	sc := newScene(t)

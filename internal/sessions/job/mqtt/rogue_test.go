@@ -155,7 +155,7 @@ func TestRogueBroker(t *testing.T) {
 	r.hears("what takes a message of another topic off the broker", func(p []byte) bool { return slices.Equal(p, []byte{4 << 4, 2, 0, 77}) })
 }
 
-// Who follows learns that a lost connection stands again, and which subscription does not.
+// TestResubscribeRefused: a follower learns that a lost connection is restored, and which subscription is not.
 func TestResubscribeRefused(t *testing.T) {
 	t.Parallel()
 	r := newRogue(t, func(n int, head byte, body []byte) []byte {
@@ -196,7 +196,8 @@ func TestResubscribeRefused(t *testing.T) {
 	}
 }
 
-// What is on its way when the connection is lost is not called told, whatever the client makes of it: that sends it again by itself.
+// TestConnectionLostInFlight: a message in flight when the connection is lost is not reported as sent, whatever the client does: the client
+// sends it again by itself.
 func TestConnectionLostInFlight(t *testing.T) {
 	t.Parallel()
 	r := newRogue(t, func(n int, head byte, body []byte) []byte {
@@ -219,7 +220,7 @@ func TestConnectionLostInFlight(t *testing.T) {
 	}
 }
 
-// What a broker was not told while it was away it can be told as soon as it is back: who follows is woken.
+// TestBrokerReturns: events from while the broker was away can be sent as soon as it is back: the follower is woken.
 func TestBrokerReturns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

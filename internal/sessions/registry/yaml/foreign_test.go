@@ -79,7 +79,7 @@ func TestReadOnFullDisk(t *testing.T) {
 	b.agree("a=terminated b=stopped")
 }
 
-// TestReadWhileLocked: who only looks is answered.
+// TestReadWhileLocked: a reader is answered while another process holds the lock.
 func TestReadWhileLocked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
@@ -311,7 +311,7 @@ func TestRowWithoutName(t *testing.T) {
 	}
 }
 
-// TestUnfinishedTextIsAwaited: what was written a moment ago and ends within a line may go on.
+// TestUnfinishedTextIsAwaited: a recent write that ends within a line may continue, so the reader waits.
 func TestUnfinishedTextIsAwaited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
@@ -333,7 +333,7 @@ func TestUnfinishedTextIsAwaited(t *testing.T) {
 	}
 }
 
-// TestOwnTextIsNotAwaited: what both files agree on is whole, though its last line has no end and it was written this moment.
+// TestOwnTextIsNotAwaited: text on which both files agree is complete, even if it is recent and its last line has no newline.
 func TestOwnTextIsNotAwaited(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, strings.TrimSuffix(two, "\n"))
