@@ -12,7 +12,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestBatchOnOtherFileSystem: what lies on another file system than the root is not made safe by a sync of the root's, and is synced by itself.
+// TestBatchOnOtherFileSystem: documents on another file system than the root are not covered by the root's sync, and are synced separately.
 func TestBatchOnOtherFileSystem(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestHostileEntries: what foreign programs put among the documents is named, skipped and left where it is, by every method.
+// TestHostileEntries: foreign entries among the documents are named, skipped and kept, by every method.
 func TestHostileEntries(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -279,7 +279,7 @@ func TestRemoveKeepsForeignHeartbeat(t *testing.T) {
 	}
 }
 
-// TestSweep: what a crash has left goes after an hour, with the sixteenth create in the folder or the first after a listing.
+// TestSweep: leftovers of a crash are removed after an hour, at the sixteenth create in the folder or the first after a listing.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	const old, young, foreign = ".tutti-1-2-3.tmp", ".tutti-1-2-4.tmp", ".someone.tmp"

@@ -23,7 +23,7 @@ func record(t *testing.T) []byte {
 	return fmt.Appendf(nil, `{"pid":%d,"hostname":%q,"startedAt":%q}`, os.Getppid(), proc.Hostname(), started.Add(time.Second).UTC().Format(timeFormat))
 }
 
-// TestForeignLock: what foreign programs lock waits for them, and what they do not lock does not.
+// TestForeignLock: operations that foreign programs lock wait for them; the others do not.
 func TestForeignLock(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -64,7 +64,7 @@ func TestForeignLock(t *testing.T) {
 	create(t, s, store.Key{Kind: store.Presence, Name: "s"}, "{}")
 }
 
-// TestLockLost: who finds that the lock was taken away writes nothing.
+// TestLockLost: a writer that finds its lock removed writes nothing.
 func TestLockLost(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -36,7 +36,7 @@ func seenLog(t testing.TB, s *Store, k store.Key, from store.Pos) (lines []strin
 	return lines, end
 }
 
-// TestTail: what happens to a last line without a line feed when a line is added.
+// TestTail: an append after a last line without a newline.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	const one, torn = `{"n":1}` + "\n", `{"n":2,"x":"to`

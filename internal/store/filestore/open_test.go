@@ -15,7 +15,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestCreateRoot: what is made is what the existing programs make, for us alone.
+// TestCreateRoot: creates the same files as the existing programs, readable by this user only.
 func TestCreateRoot(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "above", "bus")
@@ -90,7 +90,7 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestCreateRootTogether: many that make one store at once all get it, and one sentinel stands.
+// TestCreateRootTogether: many processes that create one store at once all get it, with one sentinel.
 func TestCreateRootTogether(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), "bus")

@@ -15,7 +15,7 @@ import (
 	"tutti/internal/store"
 )
 
-// TestBatchWhole: what a batch stored is whole, and what it did not store is gone, temporary files too.
+// TestBatchWhole: stored documents of a batch are complete, and of the others nothing is left, not even temporary files.
 func TestBatchWhole(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

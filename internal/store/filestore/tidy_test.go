@@ -116,7 +116,7 @@ func TestTidyKeepsEveryByte(t *testing.T) {
 	}
 }
 
-// What zcat prints is a line a document, with its name.
+// TestTidiedFileIsReadableByOthers: zcat prints one line per document, with its name.
 func TestTidiedFileIsReadableByOthers(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

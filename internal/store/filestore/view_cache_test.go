@@ -8,7 +8,7 @@ import (
 	"tutti/internal/store/index"
 )
 
-// TestSettled: what may still change without showing it.
+// TestSettled: which states may still change without a visible trace.
 func TestSettled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -51,7 +51,7 @@ func TestViewReadsLittle(t *testing.T) {
 	}
 }
 
-// TestNewestAfterChanges: what was in the first rows changed or went, and the folder may not show it.
+// TestNewestAfterChanges: the first rows were changed or removed, and the folder may not show it.
 func TestNewestAfterChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

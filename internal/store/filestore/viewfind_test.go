@@ -179,7 +179,7 @@ func TestChangedLogs(t *testing.T) {
 	}
 }
 
-// TestSmallLogHasNoTable: what is read at once is found without a table, up to the very size.
+// TestSmallLogHasNoTable: a log up to the size that is read at once is searched without a table.
 func TestSmallLogHasNoTable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

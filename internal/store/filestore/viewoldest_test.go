@@ -48,7 +48,7 @@ func TestOldestOfFew(t *testing.T) {
 	}
 }
 
-// Of a crowd the oldest n are looked at: what came, went or was changed is seen.
+// TestOldestOfMany: the oldest n of many are read: additions, removals and changes are seen.
 func TestOldestOfMany(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -90,7 +90,7 @@ func (r *rig) wantNothingOlder() {
 	r.check("afterwards", store.Query{Newest: 20})
 }
 
-// Of a throng nothing is listed and nothing is read but the rows that are asked for, until there are too few of them.
+// TestOldestOfVeryMany: of very many, nothing is listed and only the requested rows are read, until too few are left.
 func TestOldestOfVeryMany(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -147,7 +147,7 @@ func TestOldestAfterRemovals(t *testing.T) {
 	r.wantNothingOlder()
 }
 
-// Of a throng without a table a few documents are read.
+// TestOldestWithoutTable: of very many without a table, only a few documents are read.
 func TestOldestWithoutTable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -87,7 +87,7 @@ func want(err, target error) error {
 	return fmt.Errorf("error %w, want %w", err, target)
 }
 
-// TestInterruptedMove: what others do between the two steps of a move decides who has won, once.
+// TestInterruptedMove: operations of others between the two steps of a move decide once which one has won.
 func TestInterruptedMove(t *testing.T) {
 	t.Parallel()
 	source := store.Key{Kind: store.Presence, Name: "p"}
@@ -145,7 +145,7 @@ func TestInterruptedMove(t *testing.T) {
 	}
 }
 
-// TestLive: what is live goes away by age, which each write starts anew.
+// TestLive: live documents expire by age, which each write resets.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	c, ctx := newClock(), t.Context()

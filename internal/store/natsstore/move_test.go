@@ -95,7 +95,7 @@ func TestCrashBetween(t *testing.T) {
 	}
 }
 
-// TestInterruptedMove: what others do between the two steps of a move decides who has won, once.
+// TestInterruptedMove: operations of others between the two steps of a move decide once which one has won.
 func TestInterruptedMove(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

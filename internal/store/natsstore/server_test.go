@@ -159,7 +159,7 @@ func waitFor(t *testing.T, changes <-chan store.Change, what string, is func(sto
 	}
 }
 
-// TestCopiedDisk: what was acknowledged is in the files, without the server having been told to stop.
+// TestCopiedDisk: acknowledged writes are in the files, without a clean stop of the server.
 func TestCopiedDisk(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -196,7 +196,7 @@ func (c *stalled) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// TestSilentServer: whose time is over decides the error, the caller's or that of the request.
+// TestSilentServer: the error says whose time ran out, the caller's or the request's.
 func TestSilentServer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -276,7 +276,7 @@ func TestForeignNames(t *testing.T) {
 	}
 }
 
-// TestLive: what is live goes away by age, which each write starts anew.
+// TestLive: live documents expire by age, which each write resets.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -313,7 +313,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestServerLimit: what the server would not take is refused before it is sent, with the server's limit.
+// TestServerLimit: a document over the server's limit is refused before it is sent, with that limit.
 func TestServerLimit(t *testing.T) {
 	t.Parallel()
 	r := &rig{t: t, dir: t.TempDir(), payload: 64 << 10}
