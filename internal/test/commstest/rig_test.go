@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(Main(m)) }
 
-// TestMachine reaches a machine by what stands in a list of peers, and finds its own home and programs there.
+// TestMachine: reaches a machine by its line in a list of peers, and finds its own home and programs there.
 func TestMachine(t *testing.T) {
 	t.Parallel()
 	beta := NewMachine(t, "beta", MachineOptions{Env: map[string]string{"GREETING": "it's here"}})

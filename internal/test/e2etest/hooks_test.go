@@ -14,8 +14,8 @@ import (
 	"tutti/internal/agents/driver"
 )
 
-// TestHookTextReachesModel: what a hook said is what the model of the program was sent: at the beginning of a conversation, at a
-// prompt, after a tool, and at the end of a turn, where it makes one more turn and no second one.
+// TestHookTextReachesModel: the hook's text reaches the model of each program: at the beginning of a conversation, at a prompt, after a
+// tool, and at the end of a turn, where it causes one more turn and no second one.
 func TestHookTextReachesModel(t *testing.T) {
 	for _, a := range []agent{claude("197"), claude("330"), codex, gemini} {
 		t.Run(a.name, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestHaltInterruptsCodex: a Codex with its background server, in the middle of a long command, stands still after a halt, and the
-// command has ended.
+// TestHaltInterruptsCodex: a Codex with its background server, in the middle of a long command, stops after a halt, and the command has
+// ended.
 func TestHaltInterruptsCodex(t *testing.T) {
 	var ticks, pid string
 	s := sitBefore(t, screenCodex(t), func(now turn) move {

@@ -29,8 +29,8 @@ type scene struct {
 	name string // of the session in tmux
 }
 
-// TestAgentCLILifecycle is what package driver knows of each program, with the program: how it is started, what its screen shows when it
-// rests, works and asks, where its conversation lies, how it leaves, and how the conversation is taken up again.
+// TestAgentCLILifecycle: checks package driver's knowledge of each program with the program: how it starts, what its screen shows when it
+// is idle, works and asks, where it stores its conversation, how it exits, and how it resumes the conversation.
 func TestAgentCLILifecycle(t *testing.T) {
 	withGemini := gemini
 	withGemini.setUp = func(t *testing.T, d desk) { d.write(t, ".gemini/settings.json", compact(offlineGemini)) }

@@ -22,7 +22,7 @@ import (
 // prompt is from when on a server is too slow: Codex then begins the first turn without its tools.
 const prompt = time.Second
 
-// TestHandshake: what each program says first and last to the server, where it starts it, and what it asks for.
+// TestHandshake: the first and last messages of each program to the server, where it starts it, and what it asks for.
 func TestHandshake(t *testing.T) {
 	for _, c := range []struct {
 		agent           agent

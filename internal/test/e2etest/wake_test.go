@@ -287,8 +287,8 @@ func TestClaudeIsWoken(t *testing.T) {
 	}
 }
 
-// TestClaudeGoesOn: an agent is woken after its user broke a turn off, of which no hook tells, and after he began a new conversation in
-// the same program.
+// TestClaudeGoesOn: an agent is woken after its user interrupted a turn, which no hook reports, and after its user began a new conversation
+// in the same program.
 func TestClaudeGoesOn(t *testing.T) {
 	for _, version := range []string{"197", "330"} {
 		t.Run(version, func(t *testing.T) {
