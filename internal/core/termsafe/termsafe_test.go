@@ -49,7 +49,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-// TestFillers: blank filler characters are made visible, and an emoji stays one.
+// TestFillers: invisible filler characters are removed, and an emoji stays one.
 func TestFillers(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

@@ -362,7 +362,8 @@ func TestSigned(t *testing.T) {
 	})
 }
 
-// TestWhere: every id that was ever used for a folder counts. The repository is asked only if one of its agents has such an id.
+// TestWhere: every id that sessions have used for a folder counts. The repository is asked for its id only if a session has an id of that
+// form.
 func TestWhere(t *testing.T) {
 	each(t, func(g *stage) {
 		asked := 0
