@@ -9,13 +9,14 @@ import (
 
 // A Request is one approval that a thread waits for.
 type Request struct {
+	ID      string // of the JSON message, as it was sent: one that the server does not use again while it runs
 	Thread  string
 	Tool    string // Bash, apply_patch or mcp__SERVER__TOOL, as the hooks of Codex name them
-	Command string // of Bash; ""
+	Command string // of Bash; of an MCP tool its arguments as JSON; "" when the server does not say
 	Folder  string // in which the command runs; "" when the server does not say
 	Reason  string // the model's, or the question of the MCP server
+	Whole   bool   // Command is all that a yes grants
 
-	id   string // of the JSON message, as it was sent
 	kind kind
 }
 
@@ -78,11 +79,11 @@ func (a *Attached) Next(ctx context.Context) (r Request, answered bool, err erro
 			if !known {
 				continue
 			}
-			delete(a.open, r.id)
+			delete(a.open, r.ID)
 			return r, true, nil
 		}
 		if r, ok := read(m); ok && r.Thread == a.thread {
-			a.open[r.id] = r
+			a.open[r.ID] = r
 			return r, false, nil
 		}
 	}
@@ -91,23 +92,30 @@ func (a *Attached) Next(ctx context.Context) (r Request, answered bool, err erro
 // read reads the requests that ask for an approval. Others ask for a text or a form.
 func read(m message) (r Request, ok bool) {
 	var p struct {
-		ThreadID, Command, Cwd, Reason, ServerName, Message string
+		ThreadID, Command, Cwd, Reason, ServerName, Message, Kind, Mode string
+
+		AdditionalPermissions, NetworkApprovalContext *json.RawMessage
 
 		Meta struct {
-			Tool string `json:"tool_name"`
+			Tool   string          `json:"tool_name"`
+			Params json.RawMessage `json:"tool_params"`
 		} `json:"_meta"`
 	}
 	if len(m.ID) == 0 || json.Unmarshal(m.Params, &p) != nil {
 		return Request{}, false
 	}
-	r = Request{Thread: p.ThreadID, Command: p.Command, Folder: p.Cwd, Reason: p.Reason, id: string(m.ID), kind: decision}
+	r = Request{Thread: p.ThreadID, Command: p.Command, Folder: p.Cwd, Reason: p.Reason, ID: string(m.ID), kind: decision}
 	switch m.Method {
 	case "item/commandExecution/requestApproval":
 		r.Tool = "Bash"
+		command := p.Kind == "" || p.Kind == "command" // otherwise it is text for a command that runs already
+		r.Whole = command && p.Command != "" && p.AdditionalPermissions == nil && p.NetworkApprovalContext == nil
 	case "item/fileChange/requestApproval":
 		r.Tool = "apply_patch"
 	case "mcpServer/elicitation/request":
 		r.Tool, r.Reason, r.kind = "mcp__"+p.ServerName+"__"+p.Meta.Tool, p.Message, action
+		r.Command = string(p.Meta.Params)
+		r.Whole = p.Mode == "form" && r.Command != ""
 		return r, p.Meta.Tool != ""
 	default:
 		return Request{}, false
@@ -120,12 +128,12 @@ var ErrAnswered = errors.New("the request is no longer open")
 
 // Answer allows or denies a request. Codex has taken an answer when Next reports the request as answered; a denial does not end the turn.
 func (a *Attached) Answer(r Request, allow bool) error {
-	if _, open := a.open[r.id]; !open {
+	if _, open := a.open[r.ID]; !open {
 		return ErrAnswered
 	}
 	value := r.kind.deny
 	if allow {
 		value = r.kind.allow
 	}
-	return a.c.write(map[string]any{"id": json.RawMessage(r.id), "result": map[string]string{r.kind.member: value}})
+	return a.c.write(map[string]any{"id": json.RawMessage(r.ID), "result": map[string]string{r.kind.member: value}})
 }
