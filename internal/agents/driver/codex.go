@@ -24,7 +24,7 @@ var codex = Driver{
 			{Name: "UserPromptSubmit", Moment: Prompt, Timeout: 10 * time.Second, Kept: true},
 			{Name: "PreToolUse", Moment: Use, Timeout: 10 * time.Second},
 			{Name: "PostToolUse", Moment: Tool, Timeout: 10 * time.Second, Kept: true},
-			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second, Kept: true},
+			{Name: "PermissionRequest", Moment: Ask, Timeout: 10 * time.Second, Kept: true, Detached: true},
 			{Name: "Stop", Moment: Stop, Timeout: 10 * time.Second, Kept: true},
 			{Name: "SessionEnd", Moment: End, Timeout: time.Second, Kept: true}, // it warns of more than it gives
 		},

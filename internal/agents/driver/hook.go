@@ -47,6 +47,9 @@ type Event struct {
 	// Beside: at Ask, the program shows its dialog while the command runs, and takes the first of both answers. So the command
 	// waits, and denies when a halt comes while the dialog is open.
 	Beside bool
+	// Detached: at Ask, the program shows its dialog when the command has ended, and another client of its server can answer it. So the
+	// command leaves a process behind that waits.
+	Detached bool
 	// Kept: the command is the one that former releases wrote, byte for byte, because the user of the program has reviewed it.
 	Kept bool
 }

@@ -18,9 +18,9 @@ type Plan struct {
 	Remarks []string  // what its user should know about what was found
 	Err     error     // why nothing can be done; no file is written then
 
-	kept    []string // flags of the server that were kept, with their values
-	fresh   bool     // the server was not registered before
-	trusts  bool     // the program will call the tools of the new server without asking
+	kept   []string // flags of the server that were kept, with their values
+	fresh  bool     // the server was not registered before
+	trusts bool     // the program will call the tools of the new server without asking
 }
 
 // Trusts tells whether the plan has the program call the tools of a new server without asking.

@@ -136,14 +136,17 @@ type Pending struct {
 	r   Request
 }
 
-// Ask keeps a request, whose ID it makes. state is the state folder of the user.
+// Ask keeps a request, whose ID it makes if it has none; one that is kept already is fs.ErrExist. state is the state folder of the user.
 func Ask(state string, r Request) (*Pending, error) {
-	var b [4]byte
-	if _, err := rand.Read(b[:]); err != nil {
-		return nil, err
+	if r.ID == "" {
+		var b [4]byte
+		if _, err := rand.Read(b[:]); err != nil {
+			return nil, err
+		}
+		r.ID = hex.EncodeToString(b[:])
 	}
 	self := proc.Self()
-	r.ID, r.Hook = hex.EncodeToString(b[:]), Process{self.PID, self.Start, self.Boot}
+	r.Hook = Process{self.PID, self.Start, self.Boot}
 	if len(r.About) > MaxAbout { // what is not seen whole is not approved
 		r.Options = slices.DeleteFunc(r.Options, func(o Option) bool { return o.ID != Deny })
 	}
@@ -158,10 +161,13 @@ func Ask(state string, r Request) (*Pending, error) {
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return nil, err
 	}
-	return w, write(w.dir, r.ID+requests, r)
+	if err := create(w.dir, r.ID+requests, r); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
-func write(dir, name string, v any) error {
+func create(dir, name string, v any) error {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -170,7 +176,7 @@ func write(dir, name string, v any) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Replace(name, append(raw, '\n'), 0o600, false), d.Close())
+	return errors.Join(d.Create(name, append(raw, '\n'), 0o600, false), d.Close())
 }
 
 // Answered returns the answer, once there is one. It costs one system call until then.
@@ -265,19 +271,11 @@ func Give(state, id string, a Answer) error {
 		return fmt.Errorf("%w: %s", ErrOption, a.Option)
 	}
 	a.Text = termsafe.Cut(a.Text, maxText)
-	raw, err := json.Marshal(a)
-	if err != nil {
-		return err
-	}
-	d, err := atomicfile.OpenDir(filepath.Join(state, folder))
-	if err != nil {
-		return err
-	}
-	err = d.Create(id+answers, append(raw, '\n'), 0o600, false)
+	err = create(filepath.Join(state, folder), id+answers, a)
 	if errors.Is(err, fs.ErrExist) {
-		err = ErrAnswered
+		return ErrAnswered
 	}
-	if err = errors.Join(err, d.Close()); err == nil && !Open(state, id) && !Took(state, id) {
+	if err == nil && !Open(state, id) && !Took(state, id) {
 		_ = forget(filepath.Join(state, folder), id) // it was answered at the dialog meanwhile
 		return ErrGone
 	}

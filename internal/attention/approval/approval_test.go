@@ -93,7 +93,7 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.r.Hook.Start++ // as of a process that had this pid before
-	if err := write(w.dir, w.r.ID+requests, w.r); err != nil {
+	if err := errors.Join(w.Close(), create(w.dir, w.r.ID+requests, w.r)); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{"x.request": "{", "y.request": `{"id":"z"}`, "z.request": strings.Repeat("a", maxFile+1)} {

@@ -50,20 +50,11 @@ func (e *event) beside(ctx context.Context) (err error) {
 // ask keeps the request of this dialog, so that the user can answer it from elsewhere. q is nil for an approval, and otherwise the one
 // question that the agent asks.
 func (e *event) ask() (w *approval.Pending, q *question, err error) {
-	if e.o.State == "" || e.o.Process == nil {
-		return nil, nil, nil
-	}
-	id, ok := e.o.Process()
+	r, ok := e.asker()
 	if !ok {
 		return nil, nil, nil
 	}
-	r := approval.Request{
-		CLI: e.o.Driver.Name, PID: id.PID, Start: id.Start, Boot: id.Boot, Conversation: e.call.Conversation, Dir: e.call.Dir,
-		Tool: e.call.Tool, About: aboutTool(e.call.Input), At: e.now.UTC(),
-	}
-	if e.load() {
-		r.Instance = string(e.was.Instance)
-	}
+	r.Tool, r.About, r.At = e.call.Tool, aboutTool(e.call.Input), e.now.UTC()
 	switch {
 	case e.call.Tool == askTool:
 		if q = questionOf(e.call.Input); q == nil {
@@ -87,6 +78,34 @@ func (e *event) ask() (w *approval.Pending, q *question, err error) {
 		return nil, nil, fmt.Errorf("keep the request: %w", err)
 	}
 	return w, q, nil
+}
+
+// asker is a request that says who asks.
+func (e *event) asker() (r approval.Request, ok bool) {
+	if e.o.State == "" || e.o.Process == nil {
+		return r, false
+	}
+	id, ok := e.o.Process()
+	if !ok {
+		return r, false
+	}
+	r = approval.Request{CLI: e.o.Driver.Name, PID: id.PID, Start: id.Start, Boot: id.Boot, Conversation: e.call.Conversation, Dir: e.call.Dir}
+	if e.load() {
+		r.Instance = string(e.was.Instance)
+	}
+	return r, true
+}
+
+// detached leaves a process behind that waits while the dialog is open. What a subagent asks, its own thread has, which is not named.
+func (e *event) detached() error {
+	if !e.call.Event.Detached || e.o.Detach == nil || e.call.Helper {
+		return nil
+	}
+	r, ok := e.asker()
+	if !ok {
+		return nil
+	}
+	return e.o.Detach(r)
 }
 
 // alwaysLabel says what the rules grant that the agent CLI suggests.

@@ -97,3 +97,25 @@ func TestAlwaysOptionNamesItsScope(t *testing.T) {
 		}
 	}
 }
+
+// TestDetachedProcess: the hook of Codex leaves a process behind that knows who asks, and says nothing. What a subagent asks is left to the dialog.
+func TestDetachedProcess(t *testing.T) {
+	t.Parallel()
+	for more, want := range map[string]int{"": 1, `,"agent_id":"a1"`: 0} {
+		g := newRig(t)
+		var b bytes.Buffer
+		o := g.options("codex", "PermissionRequest", `{"session_id":"c1","cwd":"/nowhere","hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{"command":"ls"}`+more+"}", &b)
+		o.Process = func() (proc.ID, bool) { return proc.Self(), true }
+		var all []approval.Request
+		o.Detach = func(r approval.Request) error {
+			all = append(all, r)
+			return nil
+		}
+		if err := Run(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		if len(all) != want || b.Len() > 0 || want == 1 && (all[0].Conversation != "c1" || all[0].PID != proc.Self().PID || all[0].CLI != "codex") {
+			t.Errorf("%q: %+v, printed %q", more, all, b.String())
+		}
+	}
+}

@@ -42,6 +42,7 @@ import (
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/attention/approval"
 	"tutti/internal/attention/todo"
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
@@ -107,6 +108,9 @@ type Options struct {
 	// Dialog is asked again and again at an event of [driver.Event.Beside] while a dialog is open; it returns false when it was
 	// answered. Nil: no hook waits beside a dialog.
 	Dialog func() bool
+	// Detach is called at an event of [driver.Event.Detached] with who asks. It leaves a process behind that waits until the dialog was
+	// answered. Nil: none is.
+	Detach func(r approval.Request) error
 	// Notice tells the user at the desktop that a halt ended without a recorded lift; nil: no notice.
 	Notice func(text string)
 	// Switch and Memory look at the halt switch; nil: as package halt does.
@@ -201,7 +205,7 @@ func (e *event) run(ctx context.Context) (err error) {
 	case m == driver.Use:
 		return e.edits(ctx)
 	case m == driver.Ask:
-		return errors.Join(e.report(ctx), e.beside(ctx))
+		return errors.Join(e.report(ctx), e.beside(ctx), e.detached())
 	case e.call.Helper && m == driver.Tool:
 		return e.report(ctx)
 	case e.call.Helper:

@@ -3,16 +3,15 @@
 package e2etest
 
 import (
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"tutti/internal/agents/codexserver"
 	"tutti/internal/agents/driver"
 	"tutti/internal/platform/proc"
 )
@@ -24,8 +23,8 @@ func approving(t *testing.T, a agent, ask func(file string) move) (s *sitting, f
 	t.Helper()
 	s = sitBefore(t, a, func(now turn) move {
 		raw := string(now.raw)
-		for _, n := range []string{"three", "two", "one"} { // the newest prompt is the last
-			if strings.Contains(raw, "make "+n) && len(now.done) < map[string]int{"one": 1, "two": 2, "three": 3}[n] {
+		for _, n := range []string{"four", "three", "two", "one"} { // the newest prompt is the last
+			if strings.Contains(raw, "make "+n) && len(now.done) < map[string]int{"one": 1, "two": 2, "three": 3, "four": 4}[n] {
 				return ask(n)
 			}
 			if strings.Contains(raw, "make "+n) {
@@ -42,9 +41,9 @@ func there(path string) bool {
 	return err == nil
 }
 
-// TestCodexApprovals: a second client on the background server sees what Codex asks, and its answer closes the dialog. It also sees that the
-// user has answered.
-func TestCodexApprovals(t *testing.T) {
+// TestCodexTakesAnswers: tutti approve and tutti deny close the dialog of a Codex with its background server, an answer at the dialog takes the
+// request away, and a waiting process that was killed approves nothing.
+func TestCodexTakesAnswers(t *testing.T) {
 	a := screenCodex(t)
 	a.setUp = func(t *testing.T, d desk) {
 		d.write(t, ".codex/config.toml", offlineCodex(d, "approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n"))
@@ -56,64 +55,66 @@ func TestCodexApprovals(t *testing.T) {
 	s.trusts()
 	s.begins()
 	s.rests()
-	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer stop()
-	asks := func(n string) (*codexserver.Attached, codexserver.Request) {
+	waiting := func() (all []int) {
+		for _, p := range proc.WithEnv("HOME", s.d.home) {
+			if args, _ := proc.Cmdline(p.PID); slices.Contains(args, "__approval") {
+				all = append(all, p.PID)
+			}
+		}
+		return all
+	}
+	asks := func(n string) (id string) {
 		s.keys("send-keys", "-l", "make "+n)
 		s.until("it is typed", func() bool { return s.shows("make " + n) })
 		s.press("Enter", func() bool { return s.asked("make " + n) })
 		s.until("the dialog is open", func() bool { return s.shows("May I?") && s.shows("Yes, proceed") })
 		began := time.Now()
-		locks, _ := filepath.Glob(filepath.Join(s.d.home, ".codex/thread-writer-locks/*.lock"))
-		if len(locks) == 0 {
-			t.Fatal("no thread is open")
-		}
-		slices.Sort(locks)
-		thread := strings.TrimSuffix(filepath.Base(locks[len(locks)-1]), ".lock")
-		c, err := codexserver.Attach(ctx, codexserver.Socket(filepath.Join(s.d.home, ".codex")), thread)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(c.Close)
-		r, answered, err := c.Next(ctx)
-		if err != nil || answered || r.Tool != "Bash" || !strings.Contains(r.Command, "touch "+n) {
-			t.Fatalf("%+v %v %v", r, answered, err)
-		}
-		t.Logf("MEASURED codex: seen %v after attaching: %+v", time.Since(began).Round(time.Millisecond), r)
-		return c, r
+		s.until("it is listed", func() bool { id = waits(t, s.d.home); return id != "" })
+		t.Logf("MEASURED codex: listed %v after its dialog was open", time.Since(began).Round(10*time.Millisecond))
+		return id
 	}
-	over := func(c *codexserver.Attached) {
-		if _, answered, err := c.Next(ctx); err != nil || !answered {
-			t.Errorf("the request is not over: %v", err)
-		}
+	over := func() {
 		s.until("the dialog is closed", func() bool { return !s.shows("Yes, proceed") })
+		s.until("nothing is listed", func() bool { return waits(t, s.d.home) == "" })
 		s.rests()
 	}
 
-	c, r := asks("one")
-	began := time.Now()
-	if err := c.Answer(r, true); err != nil {
-		t.Fatal(err)
-	}
-	s.until("the tool has run", func() bool { return there(file("one")) })
-	t.Logf("MEASURED codex: the tool ran %v after the approval", time.Since(began).Round(time.Millisecond))
-	over(c)
-
-	c, r = asks("two")
-	if err := c.Answer(r, false); err != nil {
-		t.Fatal(err)
-	}
-	over(c)
-	if there(file("two")) {
-		t.Error("the tool ran although it was denied")
+	for _, one := range []struct {
+		n, verb string
+		runs    bool
+	}{{"one", "approve", true}, {"two", "deny", false}} {
+		id, began := asks(one.n), time.Now()
+		if said := string(tutti(t, s.d.home, one.verb, id)); !strings.HasPrefix(said, "done: ") || !strings.Contains(said, "touch "+one.n) {
+			t.Errorf("%s says %q", one.verb, said)
+		}
+		t.Logf("MEASURED codex, %s: done after %v", one.verb, time.Since(began).Round(10*time.Millisecond))
+		over()
+		if there(file(one.n)) != one.runs {
+			t.Errorf("%s: the tool ran: %v", one.verb, !one.runs)
+		}
 	}
 
-	c, r = asks("three")
+	asks("three") // answered at the dialog
 	s.keys("send-keys", "y")
-	over(c)
 	s.until("the tool has run", func() bool { return there(file("three")) })
-	if c.Answer(r, false) == nil {
-		t.Error("a late answer was taken")
+	over()
+	if kept := string(tutti(t, s.d.home, "approve", "--decisions")); strings.Count(kept, "\n") != 2 || !strings.Contains(kept, "touch one") {
+		t.Errorf("the decisions: %q", kept)
+	}
+	s.until("the waiting processes have ended", func() bool { return len(waiting()) == 0 })
+
+	asks("four")
+	for _, pid := range waiting() {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	s.until("nothing is listed", func() bool { return waits(t, s.d.home) == "" })
+	if !s.shows("Yes, proceed") || there(file("four")) {
+		t.Error("the dialog was answered")
+	}
+	s.keys("send-keys", "Escape")
+	over()
+	if there(file("four")) {
+		t.Error("the tool ran")
 	}
 }
 

@@ -71,7 +71,7 @@ func HookWith(ctx context.Context, c *kit.Call, opt *HookOptions, more *HookSour
 	}
 	return hook.Run(ctx, hook.Options{
 		Driver: d, Event: e.Name, Input: input, Env: os.Getenv, State: state, Out: c.OutFile, Now: time.Now,
-		Process: agentProcess, Build: kit.BuildID(), Denies: opt.AllTools, Dialog: hookDialog(c, d, e),
+		Process: agentProcess, Build: kit.BuildID(), Denies: opt.AllTools, Dialog: hookDialog(c, d, e), Detach: detach,
 		Open: func(ctx context.Context, p hook.BusChoice) (*hook.Bus, error) {
 			return hookBus(ctx, c, opt, d.Name, p, more)
 		},

@@ -2,12 +2,17 @@ package fast
 
 import (
 	"context"
+	"io"
 	"os"
+	"os/exec"
 	"slices"
+	"syscall"
 	"time"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/attention/approval"
 	"tutti/internal/attention/hookmark"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
@@ -55,6 +60,36 @@ func hookDialog(c *kit.Call, d *driver.Driver, e driver.Event) func() bool {
 		}
 		return !seen && time.Since(begun) < dialogWithin
 	}
+}
+
+// DetachedVerb is the verb that waits for an answer when its hook has ended.
+const DetachedVerb = "__approval"
+
+// detach leaves a process of the full program behind, with the request on its standard input.
+func detach(r approval.Request) error {
+	path, err := kit.FullPath()
+	if err != nil {
+		return err
+	}
+	in, err := kit.UnnamedFile()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if _, err := in.Write(render.JSON(r)); err != nil {
+		return err
+	}
+	if _, err := in.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	cmd := &exec.Cmd{ // without a pipe of its parent, which waits until they are closed
+		Path: path, Args: []string{"tutti", DetachedVerb}, Env: append(os.Environ(), kit.BuildVariable+"="+kit.BuildID()), Dir: "/",
+		Stdin: in, SysProcAttr: &syscall.SysProcAttr{Setsid: true},
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	return cmd.Process.Release()
 }
 
 // SheetAt reads what an agent CLI says of itself in a file.

@@ -32,8 +32,8 @@ permission, rests, or has ended.
 
 While the halt switch is on it denies every tool and every prompt, says who halted, since when and why, and ends the turn where
 the program allows that. A hook of Claude Code or opencode that runs beside a permission dialog waits as long as the dialog is
-open, and denies the tool when a halt or a pause comes. After a halt it stays silent until you let the agent go on; your next
-prompt lets the agent know.
+open, and denies the tool when a halt or a pause comes; that of Codex ends, and leaves a process behind that does so. After a
+halt it stays silent until you let the agent go on; your next prompt lets the agent know.
 
 With --wait it does none of that: it waits until mail comes while the agent is idle, prints one fixed sentence on standard error
 and ends with status 2, which starts a turn in a CLI that was set up to watch for that (Claude Code). It ends silently when the

@@ -31,8 +31,8 @@ var ApproveVerbs = []kit.Verb{
 Without an id it lists what waits. The dialog stays usable meanwhile; the first answer counts. It says "done" when the
 agent CLI has gone on.
 
-It works for Claude Code and opencode whose hooks tutti host setup has installed. For other agent CLIs, answer at their
-own dialog: tutti session attach.`,
+It works for Claude Code, opencode, and Codex with its background server, whose hooks tutti host setup has installed. For
+other agent CLIs, answer at their own dialog: tutti session attach.`,
 		Wont:     "It is refused below an agent CLI. It types no keys into a dialog.",
 		Examples: "$ tutti approve\n$ tutti approve 3f9c01b7\n$ tutti approve 3f9c01b7 --option always",
 		Exit:     "0 done, or listed; 1 wrong usage, or you may not; 2 it does not wait any more, or the agent CLI has not gone on; 3 a file could not be written; 5 halted",
@@ -43,12 +43,13 @@ own dialog: tutti session attach.`,
 		Result:   decided{},
 		Short:    "refuse the tool that an agent asks you for",
 		Args:     "<id> [<reason>]",
-		Does:     "Answers the dialog that an agent CLI shows with no. The model reads the reason, and the agent goes on without the tool.",
+		Does:     "Answers the dialog that an agent CLI shows with no. The agent goes on without the tool. The model reads the reason, but that of Codex does not.",
 		Wont:     "It is refused below an agent CLI. It does not end the turn of Claude Code; opencode ends it.",
 		Examples: "$ tutti deny 3f9c01b7 'use the staging database'",
 		Exit:     "0 done; 1 wrong usage, or you may not; 2 it does not wait any more, or the agent CLI has not gone on; 3 a file could not be written; 5 halted",
 		See:      "approve",
 	},
+	detachedVerb,
 }
 
 type approveOptions struct {
