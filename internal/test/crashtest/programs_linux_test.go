@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"tutti/internal/test/boundtest"
 )
 
 const (
@@ -172,6 +174,9 @@ func (f *field) stored(bus, kind string) map[string][]string {
 func TestKilledPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes ten seconds")
+	}
+	if boundtest.Race {
+		t.Skip("the programs are built without the detector, which would see this test alone")
 	}
 	span := shortKills
 	if os.Getenv(longEnv) != "" {

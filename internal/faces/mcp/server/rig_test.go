@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"tutti/internal/core/termsafe"
+	"tutti/internal/test/boundtest"
 	"tutti/internal/test/hostile"
 )
 
@@ -26,10 +27,11 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	builtIn = dir
 	if err := look("../../../../cmd", "../../.."); err != nil {
 		return dir, err
 	}
-	build := exec.Command("go", "build", "-o", dir+"/", "tutti/cmd/tutti", "tutti/cmd/tutti-full")
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", dir+"/", "tutti/cmd/tutti", "tutti/cmd/tutti-full")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("%w: %s", err, out)
@@ -56,11 +58,13 @@ func look(folders ...string) error {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, _ := programs(); dir != "" {
-		os.RemoveAll(dir)
+	if builtIn != "" {
+		os.RemoveAll(builtIn)
 	}
 	os.Exit(code)
 }
+
+var builtIn string // the folder of the programs, if they were built
 
 // A rig is a bus with servers on it, in the home of a user of its own.
 type rig struct {
@@ -74,6 +78,9 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and starts the programs")
+	}
+	if boundtest.Race {
+		t.Skip("the servers are built without the detector; those of mcptest have it")
 	}
 	bin, err := programs()
 	if err != nil {
