@@ -25,7 +25,7 @@ func TestAgreement(t *testing.T) {
 	for _, want := range []string{
 		"16 agents join, each over MCP", "one as PRINCIPAL, 15 as CONDUCTOR", "3 of 15 conductors have to sign", "h2a_counteroffer: entry 1",
 		"stale: the latest offer is sha256:", "was superseded by sha256:", "lacks 1 more of", "c11   reads it, h2a_sign: entry 4", "signed by 3, kept in ",
-		"8 entries, 8 linked, 8 sealed", "tutti negotiate verify nego:parser: holds", "exit status 2: entry 1 contentHash", "the entry was changed",
+		"8 entries, 8 linked, 8 sealed", "tutti negotiate verify nego:parser: valid", "exit status 2: entry 1 contentHash", "the entry was changed",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("nothing was said of %q in\n%s", want, out.String())

@@ -110,7 +110,7 @@ func AnswerText(id string, s *negotiation.Standing, e *journal.Entry) string {
 			}
 		}
 	case s.State == negotiation.Stabilized:
-		return text + "accepted. All have signed: the agreement holds and is kept (tutti negotiate show " + id + ")."
+		return text + "accepted. All have signed: the agreement is valid and kept (tutti negotiate show " + id + ")."
 	default:
 		text += fmt.Sprintf("accepted. Signatures still missing: %d.", len(s.Must)+s.More)
 	}

@@ -27,8 +27,8 @@ type sight struct {
 
 // What verify says first. NEGO stands for the negotiation.
 const (
-	valid   = "^holds +NEGO"
-	invalid = "^does not hold +NEGO"
+	valid   = "^valid +NEGO"
+	invalid = "^invalid +NEGO"
 )
 
 // verify is what the verb says that looks at everything. It fails unless the first word is valid.

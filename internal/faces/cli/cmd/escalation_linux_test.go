@@ -133,7 +133,7 @@ func TestAnswerAtTerminal(t *testing.T) {
 	if shown := run(0, "status"); strings.Contains(shown, "wait for you") {
 		t.Errorf("it still waits:\n%s", shown)
 	}
-	has(run(0, "negotiate", "verify", "nego:1"), "holds")
+	has(run(0, "negotiate", "verify", "nego:1"), "valid")
 	run(0, "blockage", "raise", "I am stuck", "--instance", ana, "--on", me)
 	has(run(0, "status"), "1 thing waits for you", "I am stuck", "  tutti send "+ana)
 

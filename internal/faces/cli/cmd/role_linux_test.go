@@ -26,5 +26,5 @@ func TestRoleOfConnect(t *testing.T) {
 	}
 	d.has(strings.Join(strings.Fields(d.run(2, "negotiate", "verify", "nego:1")), " "), lead+" calls itself CONDUCTOR in its registration", "tutti role "+lead+" CONDUCTOR")
 	d.run(0, connect...)
-	d.has(d.run(0, "negotiate", "verify", "nego:1"), "holds")
+	d.has(d.run(0, "negotiate", "verify", "nego:1"), "valid")
 }

@@ -39,20 +39,20 @@ func (d *deal) broken(v *negotiation.Verdict, first *negotiation.Bad) string {
 	case first != nil && v.Report.Broken:
 		return fmt.Sprintf("%s fails verification: entry %d is the first bad one (%s)", kit.Clean(d.id), first.Entry, first.Rule)
 	case first != nil:
-		return fmt.Sprintf("%s: entry %d is the first that does not hold (%s)", kit.Clean(d.id), first.Entry, first.Rule)
+		return fmt.Sprintf("%s: entry %d is the first invalid one (%s)", kit.Clean(d.id), first.Entry, first.Rule)
 	}
 	if v.Artifact != nil && len(v.Problems) == 0 {
-		return kit.Clean(d.id) + ": each entry holds, but the file of what was agreed does not"
+		return kit.Clean(d.id) + ": each entry is valid, but the file of what was agreed is not"
 	}
-	return kit.Clean(d.id) + ": each entry holds, but the files beside the journal do not"
+	return kit.Clean(d.id) + ": each entry is valid, but the files beside the journal are not"
 }
 
 func (d *deal) verdict(v *negotiation.Verdict, first *negotiation.Bad) {
 	r := v.Report
 	if v.OK() {
-		d.Line(d.Paint(kit.Green, "holds") + "  " + kit.Clean(d.id) + "  " + stateWord(d.Call, v.Standing.State))
+		d.Line(d.Paint(kit.Green, "valid") + "  " + kit.Clean(d.id) + "  " + stateWord(d.Call, v.Standing.State))
 	} else {
-		d.Line(d.Paint(kit.Red, "does not hold") + "  " + kit.Clean(d.id))
+		d.Line(d.Paint(kit.Red, "invalid") + "  " + kit.Clean(d.id))
 	}
 	d.Facts([][]string{{"  entries", fmt.Sprintf("%d, of these %d linked to the one before, %d sealed by their writer", r.Entries, r.Linked, r.Sealed)}})
 	if first != nil {

@@ -97,7 +97,7 @@ func runNegotiateAccept(ctx context.Context, d *deal, opt *actOptions) error {
 		return err
 	}
 	if r != nil && !d.JSON {
-		d.Line("all have signed: the agreement holds and is kept")
+		d.Line("all have signed: the agreement is valid and kept")
 	}
 	return nil
 }

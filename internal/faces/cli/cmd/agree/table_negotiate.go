@@ -167,7 +167,7 @@ parties do, and naming one is an error unless it is the current state.`,
 		Does: `Reads all of the journal, verifies every signature, judges every entry, and compares the record and the artifact with what the
 journal says. It believes nothing that was written down or remembered. With --json: {ok, first, entries, findings, …}.`,
 		Examples: "$ tutti negotiate verify nego:pilot-1",
-		Exit:     "0 all of it holds; 1 wrong usage; 2 it does not hold, or there is no such negotiation; 3 a file could not be read", See: "store check",
+		Exit:     "0 all of it is valid; 1 wrong usage; 2 something is invalid, or there is no such negotiation; 3 a file could not be read", See: "store check",
 	},
 	{
 		Name: "negotiate dossier", Under: kit.Tutti, Group: kit.GroupGovern, Halt: kit.Reads, MinArgs: 1, MaxArgs: 1, Offer: kit.Negotiations, Bus: true, Run: runNegotiateDossier,
