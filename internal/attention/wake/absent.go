@@ -309,7 +309,7 @@ func (one *absentee) tell(ctx context.Context) (told bool, err error) {
 	if ids, _, err := one.unread(ctx); err != nil || len(ids) == 0 { // another process may have, just now
 		return false, err
 	}
-	what := "It has no session now, and is shown its mail when it comes back."
+	what := "It is not live now, and is shown its mail when it comes back."
 	if one.who.Host() == identity.Human {
 		what = `To read it, run "tutti receive".`
 	}

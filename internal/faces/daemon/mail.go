@@ -179,7 +179,7 @@ func (m *mailer) does(polled bool) string {
 	case !m.desktop.There():
 		how = "here, because there is no desktop"
 	}
-	text := fmt.Sprintf("tells you %s of unread mail for agents without a session, after %s; of your own at once", how, termsafe.Duration(m.times.Climb))
+	text := fmt.Sprintf("tells you %s of unread mail for agents that are not live, after %s; of your own at once", how, termsafe.Duration(m.times.Climb))
 	if polled {
 		text += " (the system grants no watcher: looking once a second)"
 	}
@@ -207,7 +207,7 @@ func (m *mailer) came(ctx context.Context, e *follow.Event) error {
 	if err != nil || found.Live > 0 && wakeable(who) {
 		return err
 	}
-	why := "which has no session"
+	why := "which is not live"
 	if found.Live > 0 {
 		why = "which cannot be woken"
 	}

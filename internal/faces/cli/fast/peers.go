@@ -121,7 +121,7 @@ func sayRows(c *kit.Call, opt *discoverOptions, rows []members.Row, denied *over
 }
 
 func peerLine(r *members.Row, m overview.Mark) []string {
-	seen, session := "no live session", "-"
+	seen, session := "not live", "-"
 	if r.Session != nil {
 		seen, session = AgoShort(r.Age), string(r.SessionID)
 		if r.Session.WorkStatus != "" {

@@ -86,7 +86,7 @@ func (c *call) receipt(ctx context.Context, r *mail.Receipt, remark string) *rec
 		o.Stored = envelope.Stamp(r.Stored)
 	}
 	if r.Outcome == mail.Deposited && r.Decision.Reason == "" {
-		o.Reason = "it has no live session now; the message waits until it starts"
+		o.Reason = "it is not live now; the message waits until it starts"
 	}
 	return o
 }
