@@ -26,7 +26,7 @@ func runThread(ctx context.Context, c *kit.Call, opt *threadOptions) error {
 	case id == "" && c.Under == kit.H2A:
 		return c.Missing(&opt.ID)
 	case id == "":
-		return kit.UsageHint("usage: "+c.Usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: which one?")
+		return kit.UsageHint("usage: "+c.Usage()+"\n\"tutti inbox\" and \"tutti outbox\" show the ids of messages and threads", "thread: missing <id>")
 	}
 	d, readers, across, err := c.Readers(ctx, opt.Instance)
 	if err != nil || d == nil {

@@ -26,7 +26,7 @@ type hostFact struct {
 
 // HostFacts are the agent CLIs of this machine. The bridge (remote) is not one of them: it gets its settings from the environment.
 var HostFacts = [...]hostFact{
-	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.h2a] with the same command and args", false},
+	{"codex", "~/.config/codex/mcp.json", "codex reads ~/.codex/config.toml: a table [mcp_servers.tutti] with the same command and args", false},
 	{"claude", "~/.config/claude/mcp.json", "claude reads the key mcpServers of ~/.claude.json, or of .mcp.json in the project", false},
 	{"gemini", "~/.gemini/settings.json", "gemini reads the key mcpServers of ~/.gemini/settings.json, or of .gemini/settings.json in the project", false},
 	{"agy", "~/.gemini/config/mcp_config.json", "agy reads the key mcpServers of ~/.gemini/config/mcp_config.json", false},

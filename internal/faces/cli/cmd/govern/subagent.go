@@ -63,7 +63,7 @@ func about(ctx context.Context, c *kit.Call, w *app.World, flag *string) (addres
 		if c.Under == kit.H2A {
 			return "", c.Missing(flag)
 		}
-		return "", kit.UsageHint("usage: "+c.Usage(), "%s: which one?", c.Verb.Name)
+		return "", kit.UsageHint("usage: "+c.Usage(), "%s: missing <instance>", c.Verb.Name)
 	}
 	return c.Checked(ctx, w, i)
 }
@@ -258,7 +258,7 @@ func runSubagentAudit(ctx context.Context, c *kit.Call, opt *auditOptions) error
 		if c.Under == kit.H2A {
 			return c.Missing(&opt.ID)
 		}
-		return kit.UsageHint("usage: "+c.Usage(), "%s: which one?", c.Verb.Name)
+		return kit.UsageHint("usage: "+c.Usage(), "%s: missing <id>", c.Verb.Name)
 	}
 	w, err := c.Reads()
 	if err != nil || w == nil {
