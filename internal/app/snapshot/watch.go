@@ -9,6 +9,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
+	"tutti/internal/attention/approval"
 	"tutti/internal/bus/inventory"
 	"tutti/internal/comms/protocol"
 	"tutti/internal/halt"
@@ -21,7 +22,7 @@ import (
 )
 
 // A watch tells that something has probably changed: a bus, a session registry, the inventory of both, what Claude Code writes of
-// itself, the halt switch, a pause, a mailbox of a project, or the end of an agent CLI. Writes to screens have a signal of their own,
+// itself, what an agent asks its user, the halt switch, a pause, a mailbox of a project, or the end of an agent CLI. Writes to screens have a signal of their own,
 // because programs at work write all the time.
 type watch struct {
 	news  chan struct{} // one signal stands for many
@@ -40,6 +41,7 @@ func newWatch(ctx context.Context, a *app.App) *watch {
 	if state, err := a.StateDir(); err == nil {
 		w.folder(filepath.Join(state, "pauses"))
 		w.folder(inventory.Folder(state))
+		w.folder(approval.Folder(state)) // Claude Code says that it waits before its hook has asked
 	}
 	if home, err := a.Home(); err == nil {
 		for _, d := range driver.All() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/approval"
 	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/store"
@@ -144,4 +145,25 @@ func TestFollowNewBus(t *testing.T) {
 		t.Fatal(err)
 	}
 	until("the new agent", func(v *View) bool { return len(v.Rows) == 1 && v.Rows[0].Instance == who })
+}
+
+// TestWatchApprovals: a request to the user is a reason to look. Claude Code says that it waits before its hook has asked.
+func TestWatchApprovals(t *testing.T) {
+	home := ownHome(t)
+	a := app.New(app.Settings{Dir: home})
+	w := newWatch(t.Context(), a)
+	defer w.close()
+	state, err := a.StateDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask, err := approval.Ask(state, approval.Request{CLI: "claude", Tool: "Bash", About: "ls", Options: []approval.Option{{ID: approval.Allow}}, At: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.wants(t, "a request")
+	if err := ask.Close(); err != nil {
+		t.Fatal(err)
+	}
+	w.wants(t, "its end")
 }

@@ -83,6 +83,9 @@ type Request struct {
 	At           time.Time `json:"at"`
 }
 
+// Folder is where requests are, in the folder of the user's state. Who waits for requests watches it.
+func Folder(state string) string { return filepath.Join(state, folder) }
+
 // Title is the request in one line: who asks to use which tool, and for what.
 func (r *Request) Title() string {
 	who := cmp.Or(address.Instance(r.Instance).Label(), r.CLI)
@@ -157,7 +160,7 @@ func Ask(state string, r Request) (*Pending, error) {
 	for i := range r.Options {
 		r.Options[i].Label = termsafe.Cut(r.Options[i].Label, maxLabel)
 	}
-	w := &Pending{dir: filepath.Join(state, folder), r: r}
+	w := &Pending{dir: Folder(state), r: r}
 	if err := os.MkdirAll(w.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -222,7 +225,7 @@ func read(path string, v any) error {
 
 // List returns what waits, the oldest first. What cannot be read is left out.
 func List(state string) (all []Request, err error) {
-	dir := filepath.Join(state, folder)
+	dir := Folder(state)
 	files, err := smallfile.ReadDir(dir, smallfile.NoLinks)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -271,12 +274,12 @@ func Give(state, id string, a Answer) error {
 		return fmt.Errorf("%w: %s", ErrOption, a.Option)
 	}
 	a.Text = termsafe.Cut(a.Text, maxText)
-	err = create(filepath.Join(state, folder), id+answers, a)
+	err = create(Folder(state), id+answers, a)
 	if errors.Is(err, fs.ErrExist) {
 		return ErrAnswered
 	}
 	if err == nil && !Open(state, id) && !Took(state, id) {
-		_ = forget(filepath.Join(state, folder), id) // it was answered at the dialog meanwhile
+		_ = forget(Folder(state), id) // it was answered at the dialog meanwhile
 		return ErrGone
 	}
 	return err

@@ -190,7 +190,7 @@ func (m *Model) attach() tea.Cmd {
 		return nil
 	}
 	if a.Session == "" {
-		m.say(kit.Clean(a.Agent)+" does not run in tmux, so its terminal cannot be shown here", true)
+		m.say(kit.Clean(a.Agent)+" was not started by tutti, so its terminal cannot be shown here", true)
 		return nil
 	}
 	return m.terminal(a.session("session", "attach"))
@@ -249,7 +249,7 @@ func (m *Model) decide(id string) {
 		return
 	}
 	before, action := *w, w.Actions[i]
-	m.confirm(kit.Clean(action.Label)+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
+	m.confirm(id+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
 }
 
 // offered runs an action that a thing offers, if that thing still waits as it was read.
@@ -285,7 +285,7 @@ func (m *Model) write(verb string) {
 	for i := range all {
 		switch a := &all[i]; {
 		case verb == "prompt" && a.Session == "":
-			m.say(kit.Clean(a.Agent)+" does not run in tmux: send it a message instead", true)
+			m.say(kit.Clean(a.Agent)+" was not started by tutti: send it a message instead", true)
 			return
 		case verb == "send" && a.Instance == "":
 			m.say(kit.Clean(a.Agent)+" is not connected to a bus, so it has no mail", true)
@@ -335,7 +335,7 @@ func (m *Model) change(verb string) {
 	for i := range all {
 		a := &all[i]
 		if a.Session == "" {
-			m.say(kit.Clean(a.Agent)+" does not run in tmux: "+verb+" works on sessions", true)
+			m.say(kit.Clean(a.Agent)+" was not started by tutti: "+verb+" works on sessions", true)
 			return
 		}
 		calls = append(calls, call{what: verb + " " + kit.Clean(a.Agent), args: a.session("session", verb), dir: existing(a.Folder)})

@@ -62,7 +62,7 @@ func (m *Model) body(a *Agent, width, height int) []string {
 	case m.view == viewFacts:
 		return text(m.facts(a)...)
 	case m.view == viewScreen && a.Session == "":
-		return text(append([]string{"It does not run in tmux, so its screen cannot be shown.", ""}, m.facts(a)...)...)
+		return text(append([]string{"It was not started by tutti, so its screen cannot be shown.", ""}, m.facts(a)...)...)
 	case p.agent != a.key() || p.view != m.view || !p.ready:
 		return nil
 	case p.fault != "":
@@ -95,7 +95,7 @@ func (m *Model) facts(a *Agent) (lines []string) {
 	if a.Bus != "" {
 		live = m.path(a.Bus)
 	}
-	where := a.Kind
+	where := "a terminal or program of its own"
 	if a.Session != "" {
 		where = "tmux session " + a.Session
 		if a.Server != "" && a.Server != "default" {

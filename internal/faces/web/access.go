@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -181,12 +182,16 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	sendHTML(w, http.StatusOK, page)
 }
 
-// notice sends a page of one paragraph.
+// notice sends a page of one paragraph. Without a login there is no way to the overview.
 func notice(w http.ResponseWriter, status int, title, text string) {
+	ways := []node{el("a.button", txt("documentation")).with("href", "/docs/")}
+	if status != http.StatusUnauthorized && status != http.StatusForbidden {
+		ways = slices.Insert(ways, 0, el("a.button", txt("to the overview")).with("href", "/"), txt(" "))
+	}
 	sendHTML(w, status, el("html",
 		el("head", el("meta").with("charset", "utf-8"), el("meta").with("name", "viewport", "content", "width=device-width,initial-scale=1"),
 			el("title", txt(title+" · tutti")), el("link").with("rel", "stylesheet", "href", "/page.css")),
-		el("body", el("main", el("h1", txt(title)), el("p", txt(text)), el("p", el("a.button", txt("to the overview")).with("href", "/"), txt(" "), el("a.button", txt("documentation")).with("href", "/docs/"))))).with("lang", "en"))
+		el("body", el("main", el("h1", txt(title)), el("p", txt(text)), el("p", ways...)))).with("lang", "en"))
 }
 
 func sendHTML(w http.ResponseWriter, status int, page node) {
