@@ -5,7 +5,7 @@
 // any part may be missing. Each state is laid out in a folder, opened with the store, and must hold what was acknowledged
 // before the cut, whole, and nothing torn. The same operations are then killed for real at each of these calls.
 //
-// Beside that the programs themselves are killed: 50 that send and 5 that read, on one bus, one kill every 300 ms, for ten
+// Beside that the programs themselves are killed: 50 that send and 5 that read, on one bus, one kill every 300 ms, for five
 // seconds or, where TUTTI_SOAK is set, three minutes. What was acknowledged must be there once.
 //
 // The package has no code for programs.

@@ -21,7 +21,7 @@ import (
 const (
 	writers, readers = 50, 5
 	killEvery        = 300 * time.Millisecond
-	shortKills       = 10 * time.Second
+	shortKills       = 5 * time.Second
 	longKills        = 3 * time.Minute
 	longestRun       = 15 * time.Millisecond // within which a program is killed after its start
 )
@@ -173,7 +173,7 @@ func (f *field) stored(bus, kind string) map[string][]string {
 // every 300 ms. No message that was reported as stored is lost, stored twice, or shown to two readers.
 func TestKilledPrograms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes ten seconds")
+		t.Skip("it takes five seconds")
 	}
 	if boundtest.Race {
 		t.Skip("the programs are built without the detector, which would see this test alone")
