@@ -18,6 +18,7 @@ import (
 	"tutti/internal/core/signature"
 	"tutti/internal/governance/journal"
 	"tutti/internal/store/filestore"
+	"tutti/internal/test/boundtest"
 )
 
 // The environment of a process that negotiates: its root and who it is.
@@ -83,7 +84,10 @@ func takePart(root, who string) error {
 // TestManyProcesses lets twenty processes negotiate on one journal.
 func TestManyProcesses(t *testing.T) {
 	t.Parallel()
-	const members = 20
+	members := 20
+	if boundtest.Race {
+		members = 5 // each process has one goroutine: the detector sees only the three below that stabilise
+	}
 	r := filesRigAt(t, t.TempDir())
 	var all []address.Instance
 	for n := range members {
