@@ -28,7 +28,7 @@ func startSlowSend(t *testing.T) *slowSend {
 	run := func(args ...string) *exec.Cmd {
 		cmd := exec.Command(self, args...)
 		cmd.Args[0], cmd.Dir = "tutti", home
-		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+		cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE")}
 		return cmd
 	}
 	out, err := run("connect", "--host", "codex", "--name", "bob", "--json").Output()

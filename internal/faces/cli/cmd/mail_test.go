@@ -75,7 +75,7 @@ func (h *mailHome) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(self, args...)
 	cmd.Args[0] = "tutti"
 	cmd.Dir = h.home
-	cmd.Env = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "TUTTI_INSTANCE=" + h.a}
+	cmd.Env = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "TUTTI_INSTANCE=" + h.a, "GORACE=" + os.Getenv("GORACE")}
 	return cmd
 }
 

@@ -53,7 +53,7 @@ func (m *machine) run(as string, args ...string) string {
 	m.Helper()
 	cmd := exec.Command("tutti", args...)
 	cmd.Dir = filepath.Join(m.home, "shop")
-	cmd.Env = []string{"HOME=" + m.home, "PATH=" + os.Getenv("PATH"), "H2A_ROOT=" + m.root, "TUTTI_INSTANCE=" + as}
+	cmd.Env = []string{"HOME=" + m.home, "PATH=" + os.Getenv("PATH"), "H2A_ROOT=" + m.root, "TUTTI_INSTANCE=" + as, "GORACE=" + os.Getenv("GORACE")}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		m.Fatalf("tutti %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -102,7 +102,7 @@ func TestServerPassword(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "nats://ana:geheim@127.0.0.1:1/shop")
 	cmd := exec.Command("tutti", "inbox")
-	cmd.Env = []string{"HOME=" + m.home, "PATH=" + os.Getenv("PATH"), "H2A_ROOT=" + m.root}
+	cmd.Env = []string{"HOME=" + m.home, "PATH=" + os.Getenv("PATH"), "H2A_ROOT=" + m.root, "GORACE=" + os.Getenv("GORACE")}
 	out, err := cmd.CombinedOutput()
 	if err == nil || strings.Contains(string(out), "geheim") || !strings.Contains(string(out), "127.0.0.1:1/shop") {
 		t.Errorf("%v: %s", err, out)

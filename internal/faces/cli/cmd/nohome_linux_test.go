@@ -32,7 +32,7 @@ func TestHostWithoutHome(t *testing.T) {
 	} {
 		cmd := exec.Command("/proc/self/exe", strings.Fields(args)...)
 		cmd.Args[0], cmd.Dir = "tutti", dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), kit.BuildVariable + "=" + kit.BuildID()}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), kit.BuildVariable + "=" + kit.BuildID(), "GORACE=" + os.Getenv("GORACE")}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		out, err := cmd.CombinedOutput()
 		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != kit.ExitIO || !strings.Contains(string(out), "no home folder: set HOME to its absolute path") {
