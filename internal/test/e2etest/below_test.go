@@ -25,19 +25,20 @@ func TestFacesBelowClaude(t *testing.T) {
 			if err := json.Unmarshal(tutti(t, home, "ask", "--as", ben, "may I drop the table?", "--no-wait", "--json"), &question); err != nil || question.ID == "" {
 				t.Fatalf("no question: %v", err)
 			}
-			const typed = `(sleep 3; printf H; sleep 1) | timeout -k 1 10 script -qec 'stty rows 30 cols 150; exec tutti top' /dev/null`
+			const typed = `(sleep 3; printf H; sleep 1) | timeout -k 1 10 script -qec 'stty rows 30 cols 150; TERM=xterm exec tutti top' /dev/null`
 			lines := []struct{ line, says string }{
 				{"tutti approve 0000", "below"},
 				{"tutti deny 0000 no", "below"},
-				{"tutti answer " + question.ID + " yes", "below"},
+				{"tutti answer " + question.ID + " yes", "only a person"},
 				{"tutti session send one hello", "below"},
 				{"tutti pause /tmp", "below"},
 				{"tutti unpause " + ben, "below"},
 				{"tutti role " + ben + " CONTROL", "below"},
-				{"tutti root trust .", "below"},
-				{"tutti setup --yes", "below"},
+				{"tutti root accept .", "below"},
+				{"tutti setup --remove --yes", "below"},
+				{"tutti host setup --remove", "below"},
 				{"tutti host setup --host codex --trust-hooks", "below"},
-				{"timeout 5 tutti web --port 0 </dev/null", "read-only"},
+				{"timeout 5 tutti web --port 0 </dev/null", "only shows"},
 				{typed, "read-only"},
 			}
 			var script strings.Builder
@@ -55,7 +56,7 @@ func TestFacesBelowClaude(t *testing.T) {
 			for n, l := range lines {
 				_, part, ok := strings.Cut(got, "== "+strings.ReplaceAll(l.line, "'", "")+"\n")
 				part, status, _ := strings.Cut(part, "== status ")
-				if !ok || !strings.Contains(part, l.says) || l.says == "below" && strings.HasPrefix(status, "0") {
+				if !ok || !strings.Contains(part, l.says) || strings.HasPrefix(status, "0") {
 					t.Errorf("%d. %s\n%s(status %.1s)", n, l.line, part, status)
 				}
 			}

@@ -10,6 +10,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -21,11 +22,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// shots are the pictures of the web page.
-var shots = []struct {
+// A shot is a picture of a page.
+type shot struct {
 	name, scheme  string
 	width, height int64
-}{{"web-light", "light", 1100, 900}, {"web-dark", "dark", 1100, 900}, {"web-phone-light", "light", 390, 844}, {"web-phone-dark", "dark", 390, 844}}
+}
+
+// shots are the pictures of the web page, and sites those of the documentation that it serves.
+var (
+	shots = []shot{{"web-light", "light", 1100, 900}, {"web-dark", "dark", 1100, 900}, {"web-phone-light", "light", 390, 844}, {"web-phone-dark", "dark", 390, 844}}
+	sites = []shot{{"site", "light", 1100, 900}, {"site-phone", "light", 390, 844}}
+)
 
 // page takes pictures of "tutti web" in Chromium.
 func (h *home) page(save saver) error {
@@ -71,9 +78,30 @@ func (h *home) page(save saver) error {
 		if err != nil {
 			return fmt.Errorf("the web page: %w", err)
 		}
-		err = take(ctx, s.name, s.scheme, s.width, s.height, save)
+		err = take(ctx, s, save)
+	}
+	if err == nil {
+		err = documentation(ctx, link.URL, save)
 	}
 	return err
+}
+
+// documentation takes pictures of README as the site shows it.
+func documentation(ctx context.Context, login string, save saver) error {
+	page, err := url.Parse(login)
+	if err != nil {
+		return err
+	}
+	page.Path, page.RawQuery = "/docs/", ""
+	if err := chromedp.Do(ctx, chromedp.Navigate(page.String()), chromedp.WaitReady("main img")); err != nil {
+		return fmt.Errorf("the documentation: %w", err)
+	}
+	for _, s := range sites {
+		if err := take(ctx, s, save); err != nil {
+			return fmt.Errorf("the documentation: %w", err)
+		}
+	}
+	return nil
 }
 
 // ready waits until the page is live and shows the agents.
@@ -108,12 +136,14 @@ func (h *home) browser() (ctx context.Context, stop func(), err error) {
 	return ctx, func() { done(); end(); late() }, nil
 }
 
-func take(ctx context.Context, name, scheme string, width, height int64, save saver) error {
+func take(ctx context.Context, s shot, save saver) error {
 	colours := chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: s.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}, // pictures that move show their end
+		}})
 		return err
 	})
-	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, height), colours); err != nil {
+	if err := chromedp.Do(ctx, chromedp.EmulateViewport(s.width, s.height), colours); err != nil {
 		return err
 	}
 	raw, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
@@ -124,7 +154,7 @@ func take(ctx context.Context, name, scheme string, width, height int64, save sa
 	if err != nil {
 		return err
 	}
-	return save(name+".png", string(small))
+	return save(s.name+".png", string(small))
 }
 
 // fewColours writes a picture with the 256 colours that it has most of. A page of text looks the same in half the bytes.

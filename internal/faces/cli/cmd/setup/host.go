@@ -28,6 +28,11 @@ func runHostSetup(_ context.Context, c *kit.Call, opt *hostSetupOptions) error {
 	if err := setupFlags(c, opt); err != nil {
 		return err
 	}
+	if opt.Remove && !opt.Diff {
+		if _, err := c.ForUser("take tutti out of the settings of agent CLIs"); err != nil {
+			return err
+		}
+	}
 	if opt.TrustHooks {
 		if _, err := c.ForUser("record that you trust hooks"); err != nil {
 			return err

@@ -76,6 +76,11 @@ func runSetup(ctx context.Context, c *kit.Call, opt *setupOptions) error {
 			return err
 		}
 	}
+	if opt.Remove && !opt.Diff {
+		if _, err := c.ForUser("remove tutti"); err != nil {
+			return err
+		}
+	}
 	if !opt.Yes && !opt.Diff && !opt.Remove && kit.FactsOf(c.App).Attended() { // the question is for the user
 		if _, err := c.ForUser("set up your agent CLIs"); err != nil {
 			return err
