@@ -67,8 +67,8 @@ func (f *File) BusSettings() ([]Setting, error) {
 	}
 	return f.Settings("bus", [][2]string{
 		{"require_signed", fmt.Sprint(b.RequireSigned)},
-		{"allow", list(b.Allow, "everybody")},
-		{"block", list(b.Block, "nobody")},
+		{"allow", list(b.Allow, "all")},
+		{"block", list(b.Block, "none")},
 		{"scope", cmp.Or(b.Scope, DefaultScope)},
 		{"name", cmp.Or(b.Name, "that of the session or the folder")},
 	}), nil

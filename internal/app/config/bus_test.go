@@ -43,7 +43,7 @@ func TestConfig(t *testing.T) {
 	all = append(all, talks...)
 	for _, want := range []Setting{
 		{"require_signed", "true", "~/.config/tutti/config.toml"},
-		{"block", "nobody", "default"},
+		{"block", "none", "default"},
 		{"scope", "scope:shop", "~/.config/tutti/config.toml"},
 		{"comms.sender", "web", "~/.config/tutti/config.toml"},
 		{"comms.timestamp_skew_seconds", "900", "default"},

@@ -70,7 +70,7 @@ func TestSignersNotAFile(t *testing.T) {
 	refuses("ten gigabytes")
 	must(t, os.WriteFile(path, []byte("[signers]\n"), 0o600))
 	must(t, os.Chmod(path, 0o666))
-	refuses("everybody can write it")
+	refuses("others can write it")
 	if s := r.Signers(); s.Present() {
 		t.Error("there is none")
 	}

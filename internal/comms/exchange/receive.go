@@ -178,7 +178,7 @@ const maxSigners = 1 << 20
 func readSigners(path string) ([]byte, error) {
 	data, info, err := smallfile.Read(path, maxSigners, smallfile.Follow)
 	if err == nil && info.Mode().Perm()&0o002 != 0 {
-		return nil, errors.New("everybody can write it: chmod 600")
+		return nil, errors.New("others can write it: chmod 600")
 	}
 	return data, err
 }

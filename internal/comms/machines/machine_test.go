@@ -133,7 +133,7 @@ func TestReadPeers(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	bad("everybody can write it")
+	bad("others can write it")
 	os.Remove(path)
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, smallfile.Cause(err)
 	case info.Mode().Perm()&0o002 != 0:
-		return nil, errors.New("everybody can write it, and it says what is run to reach a machine: chmod 600")
+		return nil, errors.New("others can write it, and it says what is run to reach a machine: chmod 600")
 	}
 	return data, nil
 }

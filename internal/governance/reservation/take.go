@@ -64,8 +64,8 @@ var (
 	ErrMany = fmt.Errorf("no agent may have more than %d leases at a time", MaxHeld)
 	// ErrWide reports a folder that is more than anybody works on.
 	ErrWide = errors.New("it holds the home folder: a lease cannot be that wide")
-	// ErrNone reports a path on which there is no lease.
-	ErrNone = errors.New("there is no lease on it")
+	// ErrNone reports a path that is not reserved.
+	ErrNone = errors.New("it is not reserved")
 )
 
 // Take takes leases on all of the spots, or on none; those that the holder has are prolonged. Of several agents that request

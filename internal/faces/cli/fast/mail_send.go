@@ -134,7 +134,7 @@ func say(ctx context.Context, c *kit.Call, l *mail.Draft, body string, words []s
 	case l.Body == nil && c.Verb.Name == "reply" && strings.Contains(c.Arg(0), " "):
 		return kit.UsageHint(called(c)+" receive shows the id of each message; then: "+called(c)+" reply <id> <text>", "reply: which message? the text alone does not tell")
 	case l.Body == nil:
-		return kit.UsageHint("put the text behind it, in quotes; - reads it from standard input, @FILE from a file", "%s: what is to be said?", c.Verb.Name)
+		return kit.UsageHint("put the text behind it, in quotes; - reads it from standard input, @FILE from a file", "%s: missing text", c.Verb.Name)
 	}
 	return nil
 }

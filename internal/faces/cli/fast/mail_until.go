@@ -62,7 +62,7 @@ func steps(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Account, r
 		return reached(marks, opt.Until), err
 	})
 	if errors.Is(err, errWaited) {
-		return nothingCame(c, "not "+opt.Until+" within "+opt.Wait.String()+"; later "+traceOf(c, r.ID)+" tells")
+		return nothingCame(c, "not "+opt.Until+" within "+opt.Wait.String()+"; see "+traceOf(c, r.ID))
 	}
 	return err
 }

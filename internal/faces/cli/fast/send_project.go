@@ -31,7 +31,7 @@ func runSendProject(ctx context.Context, c *kit.Call, opt *sendOptions) error {
 	to := c.Args[0]
 	switch {
 	case len(c.Args) < 2:
-		return kit.UsageHint("put a text behind it, in quotes, or the file of a draft: @FILE; - reads standard input", "send: what is to be said?")
+		return kit.UsageHint("put a text behind it, in quotes, or the file of a draft: @FILE; - reads standard input", "send: missing text")
 	case opt.Restamp && opt.KeepTimestamp:
 		return kit.Usagef("send: either --restamp or --keep-timestamp")
 	}

@@ -40,7 +40,7 @@ func runWatch(ctx context.Context, c *kit.Call, opt *watchOptions) error {
 
 	office := mail.Service{Mail: w.Mail, Registry: w.Registry, Pins: w.Pins}
 	o := follow.Options{Store: w.Store, Judge: office.JudgeIn, Switch: follow.Switch{Read: halt.Settled}}
-	whose := "everybody"
+	whose := "all agents"
 	if !opt.All {
 		if whose, o.Mailboxes, err = mailboxes(ctx, c, w, opt.Instance); err != nil {
 			return err

@@ -94,7 +94,7 @@ func runEscalations(ctx context.Context, d *deal, opt *escalationsOptions) error
 	if d.JSON {
 		d.Result(out)
 	} else if shown == 0 {
-		d.Nothing("nothing waits for anybody")
+		d.Nothing("no question waits for an answer")
 	}
 	return nil
 }

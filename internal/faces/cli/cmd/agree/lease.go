@@ -149,7 +149,7 @@ func listLeases(ctx context.Context, c *kit.Call, d *reservation.Reservations, p
 	case c.JSON:
 		c.Result(out)
 	case len(rows) == 0:
-		c.Nothing("no lease")
+		c.Nothing("no reservations")
 	default:
 		c.Rows(rows)
 	}
@@ -206,7 +206,7 @@ func runLeaseRelease(ctx context.Context, c *kit.Call, opt *leaseReleaseOptions)
 	case c.JSON:
 		c.Result(render.List(gone))
 	case len(gone) == 0:
-		c.Nothing("no lease of " + strings.TrimSpace(kit.Name(d.who.Instance)))
+		c.Nothing("no reservations of " + strings.TrimSpace(kit.Name(d.who.Instance)))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func checkLookAlikes(ctx context.Context, c *kit.Call, r *report, s store.Log, r
 	all := registry.New(s).LookAlikes(ctx)
 	for n, a := range all {
 		if n == maxAlike {
-			r.tell("agents", fmt.Sprintf("%d more registrations have odd names", len(all)-maxAlike), "tutti discover --all lists everybody")
+			r.tell("agents", fmt.Sprintf("%d more registrations have odd names", len(all)-maxAlike), "tutti discover --all lists all agents")
 			return
 		}
 		text := kit.Name(a.Instance) + " has characters that no address has"
