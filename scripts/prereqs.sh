@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that hold the commands named as arguments, as far as they are missing.
-# It installs when it may: apt-get is there and the user is root or may use sudo without a password. Otherwise it prints
-# the one line to type. Exit status 0 when nothing is missing in the end, 1 otherwise.
+# It installs where apt-get is present and the user is root or may use sudo without a password. Otherwise it prints the
+# command to type. Exit status 0 when nothing is missing at the end, 1 otherwise.
 set -euo pipefail
 
 # A row: the command that tests look for, and the packages that bring it.
@@ -49,18 +49,18 @@ fi
 install() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive $line; }
 update() { "${as_root[@]}" apt-get update; }
 
-# The package of sshd starts a server that listens to the network, now and at every boot. The tests start their own ones.
+# The package of sshd starts a server that listens on the network, now and at every boot. The tests start their own.
 if [[ " ${packages[*]} " == *" openssh-server "* && -d /run/systemd/system ]]; then
 	"${as_root[@]}" systemctl mask --quiet ssh.service ssh.socket || {
-		echo "prereqs: sshd would be started as a service, so it is not installed. Type: sudo $line" >&2
+		echo "prereqs: nothing is installed: systemctl cannot keep sshd from starting as a service. Type: sudo $line" >&2
 		exit 1
 	}
-	echo "prereqs: sshd is not to run as a service; systemctl unmask ssh.service ssh.socket lets it"
+	echo "prereqs: masked ssh.service and ssh.socket, so that sshd does not run as a service. To undo: sudo systemctl unmask ssh.service ssh.socket"
 fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-echo "prereqs: installing ${packages[*]}"
+echo "prereqs: installing with apt-get: ${packages[*]}"
 {
 	compgen -G '/var/lib/apt/lists/*_Packages*' >/dev/null || update # a fresh image has no lists
 	install || { update && install; }                               # or old ones

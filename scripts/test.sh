@@ -17,9 +17,10 @@ scripts/prereqs.sh strace node npm groff tmux git gpg ssh sshd rsync jq chromium
 	note "what needs strace, node, npm, groff, tmux, git, gpg, ssh, sshd, rsync, jq or chromium (see the line above)"
 axe=${TUTTI_AXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tutti-axe}/$(sha256sum tools/axe/package-lock.json | cut -c1-16)
 if [ ! -e "$axe/node_modules/axe-core/axe.min.js" ]; then
+	echo "test: downloading axe-core (3 MB) from the npm registry into $axe"
 	mkdir -p "$axe"
 	cp tools/axe/package.json tools/axe/package-lock.json "$axe/"
-	(cd "$axe" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error) || note "accessibility of the web page: axe-core could not be fetched"
+	(cd "$axe" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error) || note "accessibility of the web page: axe-core could not be downloaded"
 fi
 export TUTTI_AXE=$axe/node_modules/axe-core/axe.min.js
 
