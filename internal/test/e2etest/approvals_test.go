@@ -19,20 +19,20 @@ import (
 // What is tried here are dialogs that are answered from elsewhere, by the way that each agent CLI has for that.
 
 // approving sits at a program that asks before it runs a command, which makes the file that is returned.
-func approving(t *testing.T, a agent, ask func(file string) move) (s *sitting, file func(n string) string) {
+func approving(t *testing.T, a agent, ask func(file string) move, args ...string) (s *sitting, file func(n string) string) {
 	t.Helper()
 	s = sitBefore(t, a, func(now turn) move {
 		raw := string(now.raw)
-		for _, n := range []string{"four", "three", "two", "one"} { // the newest prompt is the last
-			if strings.Contains(raw, "make "+n) && len(now.done) < map[string]int{"one": 1, "two": 2, "three": 3, "four": 4}[n] {
-				return ask(n)
-			}
+		for before, n := range slices.Backward([]string{"one", "two", "three", "four", "five"}) { // the newest prompt is the last
 			if strings.Contains(raw, "make "+n) {
+				if len(now.done) <= before {
+					return ask(n)
+				}
 				break
 			}
 		}
 		return move{say: "done"}
-	}, nil)
+	}, nil, args...)
 	return s, func(n string) string { return filepath.Join(s.d.work, n) }
 }
 
@@ -41,81 +41,122 @@ func there(path string) bool {
 	return err == nil
 }
 
+// askingCodex sits at a Codex that asks before each command and, at the third prompt, before a tool of an MCP server.
+func askingCodex(t *testing.T, args ...string) (s *sitting, file func(n string) string) {
+	a := screenCodex(t)
+	a.setUp = func(t *testing.T, d desk) {
+		d.write(t, ".codex/config.toml", offlineCodex(d, "approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n")+
+			"[mcp_servers.other]\ncommand = \""+here.full+"\"\nargs = [\"mcp-serve\"]\ndefault_tools_approval_mode = \"prompt\"\n")
+	}
+	return approving(t, a, func(n string) move {
+		if n == "three" {
+			return move{tool: strings.Replace(codex.tool("tutti_send"), "tutti", "other", 1), args: object{"to": "claude:nobody", "text": "x"}}
+		}
+		return move{tool: "exec_command", args: object{"cmd": "touch " + n, "sandbox_permissions": "require_escalated", "justification": "May I?"}}
+	}, args...)
+}
+
+// The dialogs of Codex.
+const (
+	mayRun  = "Yes, proceed"
+	mayCall = "Allow the other MCP server"
+)
+
+// opens types a prompt, and waits until its dialog is open.
+func (s *sitting) opens(n, dialog string) {
+	s.t.Helper()
+	s.keys("send-keys", "-l", "make "+n)
+	s.until("it is typed", func() bool { return s.shows("make " + n) })
+	s.press("Enter", func() bool { return s.asked("make " + n) })
+	s.until("the dialog is open", func() bool { return s.shows(dialog) })
+}
+
+// detached are the processes that hooks have left behind.
+func (s *sitting) detached() (all []int) {
+	for _, p := range proc.WithEnv("HOME", s.d.home) {
+		if args, _ := proc.Cmdline(p.PID); slices.Contains(args, "__approval") {
+			all = append(all, p.PID)
+		}
+	}
+	return all
+}
+
 // TestCodexTakesAnswers: tutti approve and tutti deny close the dialog of a Codex with its background server, an answer at the dialog takes the
 // request away, and a waiting process that was killed approves nothing.
 func TestCodexTakesAnswers(t *testing.T) {
-	a := screenCodex(t)
-	a.setUp = func(t *testing.T, d desk) {
-		d.write(t, ".codex/config.toml", offlineCodex(d, "approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n"))
-	}
-	s, file := approving(t, a, func(n string) move {
-		return move{tool: "exec_command", args: object{"cmd": "touch " + n, "sandbox_permissions": "require_escalated", "justification": "May I?"}}
-	})
+	s, file := askingCodex(t)
 	s.stopsServer()
 	s.trusts()
 	s.begins()
 	s.rests()
-	waiting := func() (all []int) {
-		for _, p := range proc.WithEnv("HOME", s.d.home) {
-			if args, _ := proc.Cmdline(p.PID); slices.Contains(args, "__approval") {
-				all = append(all, p.PID)
-			}
-		}
-		return all
-	}
-	asks := func(n string) (id string) {
-		s.keys("send-keys", "-l", "make "+n)
-		s.until("it is typed", func() bool { return s.shows("make " + n) })
-		s.press("Enter", func() bool { return s.asked("make " + n) })
-		s.until("the dialog is open", func() bool { return s.shows("May I?") && s.shows("Yes, proceed") })
+	asks := func(n, dialog string) (id string) {
+		s.opens(n, dialog)
 		began := time.Now()
 		s.until("it is listed", func() bool { id = waits(t, s.d.home); return id != "" })
 		t.Logf("MEASURED codex: listed %v after its dialog was open", time.Since(began).Round(10*time.Millisecond))
 		return id
 	}
-	over := func() {
-		s.until("the dialog is closed", func() bool { return !s.shows("Yes, proceed") })
+	over := func(dialog string) {
+		s.until("the dialog is closed", func() bool { return !s.shows(dialog) })
 		s.until("nothing is listed", func() bool { return waits(t, s.d.home) == "" })
 		s.rests()
 	}
-
 	for _, one := range []struct {
-		n, verb string
-		runs    bool
-	}{{"one", "approve", true}, {"two", "deny", false}} {
-		id, began := asks(one.n), time.Now()
-		if said := string(tutti(t, s.d.home, one.verb, id)); !strings.HasPrefix(said, "done: ") || !strings.Contains(said, "touch "+one.n) {
+		n, dialog, verb, about string
+		runs                   func() bool
+	}{
+		{"one", mayRun, "approve", "touch one", func() bool { return there(file("one")) }},
+		{"two", mayRun, "deny", "touch two", func() bool { return !there(file("two")) }},
+		{"three", mayCall, "approve", "mcp__other__tutti_send", func() bool { return s.shows("neither presence nor registry knows") }},
+	} {
+		id, began := asks(one.n, one.dialog), time.Now()
+		if said := string(tutti(t, s.d.home, one.verb, id)); !strings.HasPrefix(said, "done: ") || !strings.Contains(said, one.about) {
 			t.Errorf("%s says %q", one.verb, said)
 		}
 		t.Logf("MEASURED codex, %s: done after %v", one.verb, time.Since(began).Round(10*time.Millisecond))
-		over()
-		if there(file(one.n)) != one.runs {
-			t.Errorf("%s: the tool ran: %v", one.verb, !one.runs)
+		over(one.dialog)
+		if !one.runs() {
+			t.Errorf("%s %s: Codex has done otherwise", one.verb, one.about)
 		}
 	}
 
-	asks("three") // answered at the dialog
-	s.keys("send-keys", "y")
-	s.until("the tool has run", func() bool { return there(file("three")) })
-	over()
-	if kept := string(tutti(t, s.d.home, "approve", "--decisions")); strings.Count(kept, "\n") != 2 || !strings.Contains(kept, "touch one") {
+	asks("four", mayRun)
+	s.keys("send-keys", "y") // at the dialog
+	s.until("the tool has run", func() bool { return there(file("four")) })
+	over(mayRun)
+	if kept := string(tutti(t, s.d.home, "approve", "--decisions")); strings.Count(kept, "\n") != 3 || !strings.Contains(kept, "touch one") {
 		t.Errorf("the decisions: %q", kept)
 	}
-	s.until("the waiting processes have ended", func() bool { return len(waiting()) == 0 })
+	s.until("the waiting processes have ended", func() bool { return len(s.detached()) == 0 })
 
-	asks("four")
-	for _, pid := range waiting() {
+	asks("five", mayRun)
+	for _, pid := range s.detached() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	s.until("nothing is listed", func() bool { return waits(t, s.d.home) == "" })
-	if !s.shows("Yes, proceed") || there(file("four")) {
+	if !s.shows(mayRun) || there(file("five")) {
 		t.Error("the dialog was answered")
 	}
 	s.keys("send-keys", "Escape")
-	over()
-	if there(file("four")) {
+	over(mayRun)
+	if there(file("five")) {
 		t.Error("the tool ran")
 	}
+}
+
+// TestCodexAsksInOneProcess: a Codex without its background server asks at its dialog only, and no process stays behind.
+func TestCodexAsksInOneProcess(t *testing.T) {
+	s, file := askingCodex(t, "--no-daemon", "--dangerously-bypass-hook-trust")
+	s.begins()
+	s.rests()
+	s.opens("one", mayRun) // its hook has ended then
+	s.until("no process waits", func() bool { return len(s.detached()) == 0 })
+	if id := waits(t, s.d.home); id != "" || there(file("one")) {
+		t.Errorf("%s is listed, or the tool ran", id)
+	}
+	s.keys("send-keys", "y")
+	s.until("the tool has run", func() bool { return there(file("one")) })
+	s.rests()
 }
 
 // TestOpencodeApprovals: the hook waits beside the dialog, its answer closes the dialog, and it ends when the user has answered. A program that
