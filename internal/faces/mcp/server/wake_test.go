@@ -48,6 +48,23 @@ func (r *rig) ends(what string, hook <-chan bool, want bool) {
 	}
 }
 
+// oneWaits returns the hook that still waits when the newer of two has ended the older one. Which of them came first is seen by that only.
+func (r *rig) oneWaits(a, b <-chan bool) <-chan bool {
+	r.t.Helper()
+	var got bool
+	select {
+	case got = <-a:
+		a = b
+	case got = <-b:
+	case <-time.After(patience):
+		r.t.Fatal("two hooks wait")
+	}
+	if got {
+		r.t.Error("a newer hook waits: the older one ends with mail")
+	}
+	return a
+}
+
 func (r *rig) stays(what string, hook <-chan bool) {
 	r.t.Helper()
 	select {
@@ -95,10 +112,7 @@ func TestWakesByHook(t *testing.T) {
 	me := a.me()
 	b := r.start("b", []string{"--auto-open", "--host", "codex"})
 	b.me()
-	older := r.hook("SessionStart")
-	time.Sleep(100 * time.Millisecond)
-	hook := r.hook("Stop")
-	r.ends("a newer one waits", older, false)
+	hook := r.oneWaits(r.hook("SessionStart"), r.hook("Stop"))
 	for n := range 10 {
 		b.ok("tutti_send", object{"to": me, "text": fmt.Sprint("message ", n)})
 	}
