@@ -3,8 +3,6 @@ package codexwait
 import (
 	"context"
 	"errors"
-	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -45,12 +43,14 @@ func (f *fake) Answer(_ codexserver.Request, allow bool) error {
 	return nil
 }
 
+const agent = "codex:api:0123456789ab"
+
 // begin waits for a thread in the background.
 func begin(t *testing.T, state string) (f *fake, ended chan error) {
 	t.Helper()
 	f, ended = &fake{says: make(chan change, 10), answers: make(chan bool, 10)}, make(chan error, 1)
 	self := proc.Self()
-	w := &waiter{state: state, a: f, who: approval.Request{CLI: "codex", PID: self.PID, Start: self.Start, Boot: self.Boot, Conversation: "t"}}
+	w := &waiter{state: state, a: f, who: approval.Request{CLI: "codex", PID: self.PID, Start: self.Start, Boot: self.Boot, Conversation: "t", Instance: agent}}
 	w.least = time.Now().Add(time.Minute)
 	go func() { ended <- w.wait(t.Context()) }()
 	return f, ended
@@ -155,30 +155,39 @@ func TestOneRequestOfSeveralProcesses(t *testing.T) {
 	<-ended
 }
 
-// TestHaltDenies: a halt denies what is open, also when it was approved meanwhile.
+// TestHaltDenies: a halt or a pause denies what is open, and no answer is given after that.
 func TestHaltDenies(t *testing.T) {
-	t.Setenv("HOME", t.TempDir())
-	state := t.TempDir()
-	f, ended := begin(t, state)
-	f.says <- change{r: asks("touch a")}
-	listed(t, state, 1)
-	path := halt.Read().Path
-	if !strings.HasPrefix(path, os.Getenv("HOME")) {
-		t.Fatalf("the switch is at %s", path)
-	}
-	if err := os.MkdirAll(path[:strings.LastIndex(path, "/")], 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if <-f.answers {
-		t.Error("it is allowed")
-	}
-	close(f.says)
-	<-ended
-	if len(f.answers) > 0 {
-		t.Error("it is answered twice")
+	for name, stops := range map[string]func() error{
+		"halt": func() error {
+			_, _, err := halt.Raise("test")
+			return err
+		},
+		"pause": func() error {
+			_, err := halt.SetPause(agent, "", "test")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			state := t.TempDir()
+			f, ended := begin(t, state)
+			f.says <- change{r: asks("touch a")}
+			r := listed(t, state, 1)[0]
+			if err := stops(); err != nil {
+				t.Fatal(err)
+			}
+			if <-f.answers {
+				t.Error("it is allowed")
+			}
+			_ = approval.Give(state, r.ID, approval.Answer{Option: approval.Allow})
+			f.says <- change{r: asks("touch a"), closed: true}
+			listed(t, state, 0)
+			close(f.says)
+			<-ended
+			if len(f.answers) > 0 || approval.Took(state, r.ID) {
+				t.Error("it is answered twice")
+			}
+		})
 	}
 }
 
