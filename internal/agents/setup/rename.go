@@ -160,6 +160,9 @@ func (q *Request) folderGrants(p *Plan, f driver.File) error {
 		}
 		folder := localTable(p.Driver, o.dir)[:slices.Index(p.Driver.Servers.Local, "")+1]
 		for _, list := range g.Folder {
+			if names, _ := q.grantsOf(inTable(o.own, list)); len(names) == 0 {
+				continue // so that the file, which can be large, is not read again for each folder
+			}
 			if err := q.grantList(p, f.Format, c, append(slices.Clone(folder), list...)); err != nil {
 				return err
 			}
@@ -187,25 +190,40 @@ func (q *Request) grantsIn(p *Plan, f driver.File, path string) error {
 	return nil
 }
 
-// grantList adds to a list the present name of each former one in it, or takes it out.
-func (q *Request) grantList(p *Plan, format driver.Format, c *Change, path []string) error {
-	list, there, err := settings.Get(format, c.After, path)
-	if err != nil || !there || !isList(list) {
-		return nil // the program itself says what is wrong with it
+// inTable returns the value at a path in a table, or nil.
+func inTable(table []byte, path []string) []byte {
+	for _, key := range path {
+		table, _ = canonjson.Get(table, key)
+	}
+	return table
+}
+
+// grantsOf returns the present names that a list lacks beside their former ones, or those that go with a removal, and their entries.
+func (q *Request) grantsOf(list []byte) (names []string, entries [][]byte) {
+	if !isList(list) {
+		return nil, nil
 	}
 	var all []string
 	for entry := range canonjson.Elements(list) {
 		name, _ := canonjson.String(entry)
 		all = append(all, name)
 	}
-	var names []string
-	var entries [][]byte
 	for _, name := range all {
 		now, ok := driver.Renamed(name)
 		if ok && slices.Contains(all, now) == q.Remove {
 			names, entries = append(names, now), append(entries, canonjson.AppendString(nil, now))
 		}
 	}
+	return names, entries
+}
+
+// grantList adds to a list the present name of each former one in it, or takes it out.
+func (q *Request) grantList(p *Plan, format driver.Format, c *Change, path []string) error {
+	list, there, err := settings.Get(format, c.After, path)
+	if err != nil || !there {
+		return nil // the program itself says what is wrong with it
+	}
+	names, entries := q.grantsOf(list)
 	if len(names) == 0 {
 		return nil
 	}
