@@ -23,7 +23,7 @@ func approving(t *testing.T, a agent, ask func(file string) move, args ...string
 	t.Helper()
 	s = sitBefore(t, a, func(now turn) move {
 		raw := string(now.raw)
-		for before, n := range slices.Backward([]string{"one", "two", "three", "four", "five"}) { // the newest prompt is the last
+		for before, n := range slices.Backward([]string{"one", "two", "three", "four", "five", "six"}) { // the newest prompt is the last
 			if strings.Contains(raw, "make "+n) {
 				if len(now.done) <= before {
 					return ask(n)
@@ -82,7 +82,7 @@ func (s *sitting) detached() (all []int) {
 }
 
 // TestCodexTakesAnswers: tutti approve and tutti deny close the dialog of a Codex with its background server, an answer at the dialog takes the
-// request away, and a waiting process that was killed approves nothing.
+// request away, a pause denies, and a waiting process that was killed approves nothing.
 func TestCodexTakesAnswers(t *testing.T) {
 	s, file := askingCodex(t)
 	s.stopsServer()
@@ -129,17 +129,26 @@ func TestCodexTakesAnswers(t *testing.T) {
 	}
 	s.until("the waiting processes have ended", func() bool { return len(s.detached()) == 0 })
 
-	asks("five", mayRun)
+	asks("five", mayRun) // a pause denies
+	tutti(t, s.d.home, "pause", s.d.work, "disk check")
+	over(mayRun)
+	tutti(t, s.d.home, "unpause", s.d.work)
+	if there(file("five")) {
+		t.Error("the tool ran although it was paused")
+	}
+	s.until("the waiting processes have ended", func() bool { return len(s.detached()) == 0 })
+
+	asks("six", mayRun)
 	for _, pid := range s.detached() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	s.until("nothing is listed", func() bool { return waits(t, s.d.home) == "" })
-	if !s.shows(mayRun) || there(file("five")) {
+	if !s.shows(mayRun) || there(file("six")) {
 		t.Error("the dialog was answered")
 	}
 	s.keys("send-keys", "Escape")
 	over(mayRun)
-	if there(file("five")) {
+	if there(file("six")) {
 		t.Error("the tool ran")
 	}
 }
