@@ -33,16 +33,17 @@ import (
 
 // A Request is the requested change to the settings of agent CLIs.
 type Request struct {
-	Place   driver.Site
-	Scope   driver.Scope
-	Command string // our program, absolute
-	Root    string // the bus that it uses; "": it finds one
-	Server  bool   // the server is to be added, or removed
-	Hooks   bool   // and so the hooks
-	Force   bool   // replace a foreign server under our name
-	Remove  bool
-	NoTrust bool      // a new server is entered without the program's own "trust"
-	Now     time.Time // for the names of what is kept
+	Place    driver.Site
+	Scope    driver.Scope
+	Command  string // our program, absolute
+	Root     string // the bus that it uses; "": it finds one
+	Server   bool   // the server is to be added, or removed
+	Hooks    bool   // and so the hooks
+	Force    bool   // replace a foreign server under our name
+	Remove   bool
+	NoTrust  bool      // a new server is entered without the program's own "trust"
+	Distrust bool      // a rule of ours that has tools called without asking is taken out
+	Now      time.Time // for the names of what is kept
 }
 
 // A StateError reports settings that are not as they have to be for the change.

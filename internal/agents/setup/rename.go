@@ -96,7 +96,8 @@ func (q *Request) planGrants(p *Plan) error {
 // removed, so is that rule.
 func (q *Request) trust(p *Plan) error {
 	g := &p.Driver.Servers.Grants
-	if g.Trust == "" || q.Scope != driver.User || !q.Remove && (!p.fresh || q.NoTrust) {
+	out := q.Remove || q.Distrust
+	if g.Trust == "" || q.Scope != driver.User || !out && (!p.fresh || q.NoTrust) {
 		return nil
 	}
 	at := slices.IndexFunc(g.Files, func(f driver.File) bool { return f.Scope == driver.User })
@@ -104,12 +105,12 @@ func (q *Request) trust(p *Plan) error {
 	if err != nil {
 		return err
 	}
-	if q.hasRule(g, g.Files[at].Format, c.After) != q.Remove {
+	if q.hasRule(g, g.Files[at].Format, c.After) != out {
 		return nil
 	}
-	p.trusts = !q.Remove
+	p.trusts = !out
 	entries, did := [][]byte{canonjson.AppendString(nil, g.Trust)}, "rule "+g.Trust+" added"
-	if q.Remove {
+	if out {
 		entries, did = nil, "rule "+g.Trust+" removed"
 	}
 	p.adopt(c)

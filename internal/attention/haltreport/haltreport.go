@@ -389,7 +389,10 @@ func verb(n int, one, many string) string {
 	return many
 }
 
-// Lines are the agents, in columns. Agents of one name have their process in the line.
+// maxElsewhere is how many agents under another home are named: on a machine with many users they would hide one's own.
+const maxElsewhere = 3
+
+// Lines are the agents, in columns: those that the switch reaches come first. Agents of one name have their process in the line.
 func (r *Report) Lines() []string {
 	var names, clis int
 	called := map[string]int{}
@@ -398,16 +401,24 @@ func (r *Report) Lines() []string {
 		names, clis = max(names, len(r.Agents[i].Name)), max(clis, len(cli(&r.Agents[i])))
 		called[r.Agents[i].Name]++
 	}
-	var out []string
+	var out, elsewhere []string
 	for i := range r.Agents {
 		a := &r.Agents[i]
 		text := cmp.Or(a.Text, string(a.State))
 		if called[a.Name] > 1 && !strings.Contains(text, a.where()) {
 			text += ", " + a.where()
 		}
-		out = append(out, "  "+pad(a.Name, names)+"   "+pad(cli(a), clis)+"   "+text)
+		line := "  " + pad(a.Name, names) + "   " + pad(cli(a), clis) + "   " + text
+		if a.State == Elsewhere {
+			elsewhere = append(elsewhere, line)
+		} else {
+			out = append(out, line)
+		}
 	}
-	return out
+	if more := len(elsewhere) - maxElsewhere; more > 0 {
+		elsewhere = append(elsewhere[:maxElsewhere], "  and "+strconv.Itoa(more)+" more that are not reached")
+	}
+	return append(out, elsewhere...)
 }
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-len(s))) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"tutti/internal/attention/todo"
+	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -232,13 +234,21 @@ func (m *Model) menu(i int) {
 	}
 	m.ask = &question{title: w.Text, fields: []field{{choices: list}}, then: func(answer []string) tea.Cmd {
 		n, _ := strconv.Atoi(answer[0])
-		return m.offered(w, &actions[n-1])
+		before, action := *w, actions[n-1]
+		if action.Terminal || action.Input != "" || action.ID == copyID || m.o.ReadOnly != "" {
+			return m.offered(&before, &action)
+		}
+		m.confirm(kit.Clean(action.Label)+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
+		return nil
 	}}
 }
 
 // decide approves or denies.
 func (m *Model) decide(id string) {
 	w := m.chosen()
+	if w == nil && m.snap != nil && len(m.snap.Waits) == 1 {
+		w = &m.snap.Waits[0] // no other can be meant
+	}
 	if w == nil {
 		m.say("nothing waits for you here; Tab selects the next", false)
 		return
@@ -442,14 +452,29 @@ func (o *Options) mail(ctx context.Context, a *Agent) ([]string, error) {
 	if a.Instance == "" {
 		return []string{"not connected to a bus, so it has no mail"}, nil
 	}
-	out, said, err := o.tutti(ctx, call{args: append(a.onBus("inbox"), "--as", string(a.Instance))})
+	out, said, err := o.tutti(ctx, call{args: append(a.onBus("inbox"), "--json", "--as", string(a.Instance))})
 	if err != nil && said != "" {
 		return textLines(said), nil
 	}
-	if out == "" {
-		out = said
+	var all []struct {
+		From       address.Instance `json:"from"`
+		ReceivedAt time.Time        `json:"receivedAt"`
+		Preview    string           `json:"preview"`
+		Verdict    string           `json:"verdict"`
+		Unread     bool             `json:"unread"`
 	}
-	return textLines(out), err
+	if err == nil {
+		err = json.Unmarshal([]byte(out), &all)
+	}
+	var lines []string
+	for _, m := range all {
+		line := m.ReceivedAt.Local().Format("15:04") + " " + kit.Name(m.From) + " (" + kit.Clean(m.Verdict) + "): " + kit.Clean(m.Preview)
+		if m.Unread {
+			line = "unread " + line
+		}
+		lines = append(lines, line, "")
+	}
+	return lines, err
 }
 
 // textLines are the lines of a text, sanitised.

@@ -121,7 +121,7 @@ func (m *Model) facts(a *Agent) (lines []string) {
 		{"bus", live},
 		{"address", string(a.Instance)},
 		{"unread", a.unread()},
-		{"context", a.tokens()},
+		{"context", strings.TrimPrefix(a.tokens()+" tokens", " tokens")},
 		{"reserved", strings.Join(a.Reserved, ", ")},
 		{"role", map[bool]string{true: "conducts here"}[a.Conductor]},
 	} {

@@ -142,7 +142,7 @@ func (m *Model) heading() string {
 	case m.running > 0:
 		state = "acting …"
 	case m.snap != nil:
-		state = m.snap.At.Local().Format("15:04:05")
+		state = "as of " + m.snap.At.Local().Format("15:04:05")
 	}
 	if m.width >= singleFrom {
 		text = "tutti  " + text

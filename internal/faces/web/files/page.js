@@ -98,7 +98,7 @@ tick();
 // Forms are sent without leaving the page. Without this script they are sent as browsers do.
 document.addEventListener("submit", async e => {
 	const form = e.target;
-	if (!form.action.endsWith("/act")) return;
+	if (form.getAttribute("action") !== "/act") return; // form.action can be a field of that name
 	e.preventDefault();
 	const body = new URLSearchParams(new FormData(form, e.submitter));
 	const said = document.getElementById("said");

@@ -118,8 +118,11 @@ func decide(ctx context.Context, c *kit.Call, state string, a approval.Answer) e
 	if who.Terminal {
 		a.By = "at a terminal"
 	}
-	if face := os.Getenv(faceVariable); face == "top" || face == "web" {
-		a.Face = face
+	switch face := os.Getenv(faceVariable); face {
+	case "top":
+		a.Face, a.By = face, "by a key"
+	case "web":
+		a.Face, a.By = face, "by a button"
 	}
 	switch err := approval.Give(state, id, a); {
 	case errors.Is(err, approval.ErrOption):

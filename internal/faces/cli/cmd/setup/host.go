@@ -97,7 +97,7 @@ func setupFlags(c *kit.Call, opt *hostSetupOptions) error {
 // hostRequest is what the command line asks for, and of which programs.
 func hostRequest(c *kit.Call, opt *hostSetupOptions) (*setup.Request, []*driver.Driver, error) {
 	q := &setup.Request{
-		Server: !opt.NoServer, Hooks: !opt.NoHooks, Force: opt.Force, Remove: opt.Remove, NoTrust: opt.NoTrust, Now: time.Now(),
+		Server: !opt.NoServer, Hooks: !opt.NoHooks, Force: opt.Force, Remove: opt.Remove, NoTrust: opt.NoTrust, Distrust: opt.NoTrust, Now: time.Now(),
 		Root: kit.AbsoluteRoot(c.RootFlag()),
 	}
 	if _, err := c.ForUser("have tools called without asking"); err != nil {

@@ -116,6 +116,9 @@ func (w *setupRun) showDone(v *setupReport) {
 	c := w.c
 	if w.opt.Remove {
 		c.Line(c.Paint(kit.Green, "Removed."))
+		if len(v.Hosts) > 0 {
+			c.Line("Agents that run keep tutti's server until you restart them.")
+		}
 		showLeft(c, w.hosts, w.plans)
 		w.showKept()
 		return
