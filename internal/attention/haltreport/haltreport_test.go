@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -188,7 +189,7 @@ func TestLines(t *testing.T) {
 	}
 	alone := Agent{Name: "docs", CLI: "codex", Version: "0.169", PID: 4, State: Denied}
 	alone.Text = alone.words(false)
-	r.Agents = append(r.Agents, alone)
+	r.Agents = slices.Insert(r.Agents, 0, alone) // before the one elsewhere, which comes last
 	for i, line := range r.Lines() {
 		if len(line) > 80 && r.Agents[i].State != Older && r.Agents[i].State != Unreviewed && r.Agents[i].State != Elsewhere { // which add the pid only to tell twins apart
 			t.Errorf("%d columns: %s", len(line), line)
