@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -248,30 +249,39 @@ func fake(t *testing.T, bin, script string) {
 // TestOutputHeldByOtherProcess: the output of an ended program is complete, even if another process holds it open: one that was started at
 // the same moment, or a server that is starting.
 func TestOutputHeldByOtherProcess(t *testing.T) {
-	for name, c := range map[string]struct {
-		script, want string
-		kind         error
+	bin := t.TempDir()
+	fake(t, bin, "sleep 60 & echo $! >"+bin+`/holder-$$
+case $* in
+*answer) head -c 40000 /dev/zero | tr '\0' x ;;
+*refusal) echo 'no server running on /x' >&2; exit 1 ;;
+esac`)
+	t.Cleanup(func() {
+		holders, _ := filepath.Glob(bin + "/holder-*")
+		for _, name := range holders {
+			raw, _ := os.ReadFile(name)
+			if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // our sleep, of which nobody has taken notice
+			}
+		}
+	})
+	var all sync.WaitGroup // each waits for Limit
+	for command, c := range map[string]struct {
+		want string
+		kind error
 	}{
-		"an answer": {"head -c 40000 /dev/zero | tr '\\0' x", strings.Repeat("x", 40000), nil},
-		"a refusal": {"echo 'no server running on /x' >&2; exit 1", "", ErrAbsent},
-		"no answer": {"", "", nil},
+		"answer":  {strings.Repeat("x", 40000), nil},
+		"refusal": {"", ErrAbsent},
+		"nothing": {"", nil},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bin := t.TempDir()
-			fake(t, bin, "sleep 60 & echo $! >"+bin+"/holder\n"+c.script)
-			t.Cleanup(func() {
-				raw, _ := os.ReadFile(bin + "/holder")
-				if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
-					_ = syscall.Kill(pid, syscall.SIGKILL) // our sleep, of which nobody has taken notice
-				}
-			})
+		all.Go(func() {
 			begin := time.Now()
-			out, err := Server{}.run(t.Context(), nil, "list-panes")
+			out, err := Server{}.run(t.Context(), nil, command)
 			if string(out) != c.want || c.kind == nil && err != nil || !errors.Is(err, c.kind) {
-				t.Errorf("after %s: %d bytes, want %d; %v", time.Since(begin), len(out), len(c.want), err)
+				t.Errorf("%s: after %s: %d bytes, want %d; %v", command, time.Since(begin), len(out), len(c.want), err)
 			}
 		})
 	}
+	all.Wait()
 }
 
 // TestHangs: a server that does not answer is given up after the limit, although it holds the pipes of the client that asked.
