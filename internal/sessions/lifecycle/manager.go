@@ -11,6 +11,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/registry"
+	trees "tutti/internal/sessions/worktree"
 )
 
 // Options is what a Manager works with.
@@ -32,6 +33,8 @@ type Options struct {
 	Bus Bus
 	// Started remembers what this user has started; its functions may be nil, and then nothing is known.
 	Started Started
+	// Accept asks the user whether the set-up program of a new worktree may run, which is not known to Started; nil: it is not asked.
+	Accept func(setup *trees.Setup) bool
 	// Jobs tells the job of a session, if it has one; nil: there are no jobs. Events are those of a job's log: progress, error, completed.
 	// [ErrJobOver]: the job ended before.
 	Jobs func(ctx context.Context, job, event, detail string) error

@@ -122,6 +122,11 @@ func (c *creation) prepareTree(ctx context.Context) error {
 		}
 	}
 	if !known {
+		if known, err = c.acceptSetup(setup); err != nil {
+			return err
+		}
+	}
+	if !known {
 		c.m.o.Tell(trees.SetupFile + " was not run, because you have not accepted it: tutti worktree accept " + quote(c.tree.dir))
 		return nil
 	}
@@ -129,6 +134,21 @@ func (c *creation) prepareTree(ctx context.Context) error {
 		return &Error{Kind: Refused, Text: "the set-up of the new worktree failed", Err: err}
 	}
 	return nil
+}
+
+// acceptSetup asks the user whether a set-up program may run. The answer may take a while, in which a halt can come or the file can change.
+func (c *creation) acceptSetup(setup *trees.Setup) (bool, error) {
+	o := &c.m.o
+	if o.Accept == nil || o.Started.Remember == nil || !o.Accept(setup) {
+		return false, nil
+	}
+	if err := o.Halted(); err != nil {
+		return false, err
+	}
+	if now, err := trees.SetupOf(c.tree.dir); err != nil || now == nil || now.Mark() != setup.Mark() {
+		return false, err
+	}
+	return true, o.Started.Remember(setup.Mark())
 }
 
 // json is how a row tells of it, nil for none.

@@ -131,6 +131,7 @@ func (s *sessions) manager(verb string) (*lifecycle.Manager, error) {
 		Registry: reg, Workspace: s.dir, Home: home, Env: os.Getenv, Environ: s.environ(), Server: s.server(),
 		Halted: func() error { return halt.Check(verb) },
 		Bus:    s.bus(), Jobs: full.SessionJobs(s.Workspace(), s.dir), Started: full.Started(s.c.App),
+		Accept:   s.acceptsSetup,
 		Attached: func(agent, dir string) []string { return attached(home, agent, dir) },
 		Tell:     func(line string) { s.c.Remark("%s", kit.Clean(line)) },
 	}), nil

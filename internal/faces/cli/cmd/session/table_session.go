@@ -35,7 +35,7 @@ var Verbs = []kit.Verb{
 			{Name: "session", Kind: kit.Text, Value: "name", Offer: kit.Sessions, Default: "made from the folder and the program", Help: "its name; alone, it starts an ended session of that name again"},
 			{Name: "workspace", Kind: kit.Text, Value: "dir", Offer: kit.Folders, Default: "this folder", Help: "the folder in which the agent works"},
 			serverFlag, firstFlag, readyFlag, waitFlag,
-			{Name: "worktree", Kind: kit.Text, Value: "branch", Help: "work in a new git worktree of this branch, beside the repository; makes the branch if there is none"},
+			{Name: "worktree", Kind: kit.Text, Value: "branch", Help: "work in a new git worktree of this branch, beside the repository; makes the branch if there is none; .worktreeinclude and .worktreesetup of the repository prepare the folder"},
 			{Name: "program", Kind: kit.Text, Value: "path", Offer: kit.Files, Help: "run this program instead of the one in PATH"},
 			{Name: "role", Kind: kit.Text, Value: "text", Help: "what the session is for; it cannot be changed later"},
 			{Name: "job", Kind: kit.Text, Value: "id", Help: "the job that it works on"},

@@ -326,12 +326,7 @@ func worktreeAccept(ctx context.Context, c *kit.Call, s *sessions, opt *worktree
 	if setup == nil {
 		return kit.Refuse("", "worktree accept: %s has no %s", kit.Clean(c.App.Shown(top)), worktree.SetupFile)
 	}
-	if !opt.Yes {
-		for line := range strings.Lines(setup.Text) {
-			c.Line("  " + kit.Clean(strings.TrimSuffix(line, "\n")))
-		}
-	}
-	if err := c.Confirm(opt.Yes, "Run this in each new worktree?", "the set-up program was not accepted", "tutti worktree accept --yes"); err != nil {
+	if err := confirmSetup(c, setup, opt.Yes); err != nil {
 		return err
 	}
 	if err := full.Started(c.App).Remember(setup.Mark()); err != nil {
@@ -343,4 +338,23 @@ func worktreeAccept(ctx context.Context, c *kit.Call, s *sessions, opt *worktree
 		c.Line("accepted: " + kit.Clean(c.App.Shown(setup.Path)))
 	}
 	return nil
+}
+
+// confirmSetup shows a set-up program and asks whether it may run.
+func confirmSetup(c *kit.Call, setup *worktree.Setup, yes bool) error {
+	if !yes {
+		for line := range strings.Lines(setup.Text) {
+			c.Line("  " + kit.Clean(strings.TrimSuffix(line, "\n")))
+		}
+	}
+	return c.Confirm(yes, "Run this in each new worktree?", "the set-up program was not accepted", "tutti worktree accept --yes")
+}
+
+// acceptsSetup asks the user at a terminal whether the set-up program of a new worktree may run. Elsewhere it says no without a question.
+func (s *sessions) acceptsSetup(setup *worktree.Setup) bool {
+	if s.c.JSON || !s.c.UserReads() {
+		return false
+	}
+	s.c.Line(worktree.SetupFile + " of this repository:")
+	return confirmSetup(s.c, setup, false) == nil
 }
