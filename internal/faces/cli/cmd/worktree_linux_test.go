@@ -52,15 +52,16 @@ func TestSetupAtTerminal(t *testing.T) {
 	}
 	const question, skipped = "Run this in each new worktree? [y/N]", "was not run"
 	for _, tt := range []struct {
-		branch, typed      string
-		asks, skips, ready bool
+		branch, typed, flag string
+		asks, skips, ready  bool
 	}{
-		{"one", "n\n", true, true, false},
-		{"two", "y\n", true, false, true},
-		{"three", "n\n", false, false, true},
+		{"one", "n\n", "--wait=false", true, true, false},
+		{"json", "y\n", "--json", false, true, false}, // the output is for a program
+		{"two", "y\n", "--wait=false", true, false, true},
+		{"three", "n\n", "--wait=false", false, false, true},
 	} {
 		shown, code := typedOnTerminal(t, 160, tt.typed, env, "session", "create", "--agent", "custom", "--session", tt.branch, "--worktree", tt.branch,
-			"--workspace", repo, "--registry", filepath.Join(home, "sessions.json"), "--", "sleep", "1000")
+			"--workspace", repo, "--registry", filepath.Join(home, "sessions.json"), tt.flag, "--", "sleep", "1000")
 		_, err := os.Stat(filepath.Join(home, "api-"+tt.branch, "ready.log"))
 		if code != 0 || strings.Contains(shown, question) != tt.asks || strings.Contains(shown, skipped) != tt.skips || (err == nil) != tt.ready {
 			t.Errorf("%s, typed %q: exit status %d, set up: %t\n%s", tt.branch, tt.typed, code, err == nil, shown)

@@ -352,7 +352,7 @@ func confirmSetup(c *kit.Call, setup *worktree.Setup, yes bool) error {
 
 // acceptsSetup asks the user at a terminal whether the set-up program of a new worktree may run. Elsewhere it says no without a question.
 func (s *sessions) acceptsSetup(setup *worktree.Setup) bool {
-	if s.c.JSON || !s.c.UserReads() {
+	if s.c.Columns == 0 || !s.c.UserReads() { // a question is not seen in a file or in JSON
 		return false
 	}
 	s.c.Line(worktree.SetupFile + " of this repository:")
