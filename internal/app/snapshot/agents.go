@@ -26,6 +26,11 @@ type Agent struct {
 
 func (r *Agent) set(m overview.Mark) { r.Halted, r.Paused = m.Halted, m.Paused }
 
+// stopped tells whether a halt that is over has stopped an agent, and its user has not let it go on.
+func (v *View) stopped(r *Agent) bool {
+	return !r.Halted && slices.ContainsFunc(v.Buses, func(b Bus) bool { return b.stopped[r.Instance] })
+}
+
 // tabulate makes one row of each agent: the sessions in tmux, each with its connection to a bus, then the other agents that are live on
 // a bus. Where here is not "", agents outside that folder are left out.
 func (v *View) tabulate(now time.Time, here string) {
@@ -48,6 +53,7 @@ func (v *View) tabulate(now time.Time, here string) {
 		}
 		row.Machine, row.Kind, row.AsOf = machine, observe.InTmux, as
 		row.set(ofSession(&v.denied, l))
+		row.Stopped = v.stopped(&row)
 		v.Rows = append(v.Rows, row)
 	}
 	for n := range v.Buses {
@@ -79,6 +85,7 @@ func (v *View) tabulate(now time.Time, here string) {
 				row.NoCLI = !row.Mirrored
 			}
 			row.set(v.denied.Peer(r))
+			row.Stopped = v.stopped(&row)
 			v.Rows = append(v.Rows, row)
 		}
 	}

@@ -28,14 +28,15 @@ type unseen struct {
 
 // A Bus is one bus as it was found.
 type Bus struct {
-	path   string
-	own    bool          // the bus of this folder
-	asleep []string      // agents that are registered and not live
-	agents []members.Row // live, one row for each connection, the latest first
-	unread map[address.Instance]int
-	more   map[address.Instance]bool // of whom not all was counted
-	unseen []unseen
-	facts  busFacts
+	path    string
+	own     bool          // the bus of this folder
+	asleep  []string      // agents that are registered and not live
+	agents  []members.Row // live, one row for each connection, the latest first
+	unread  map[address.Instance]int
+	more    map[address.Instance]bool // of whom not all was counted
+	stopped map[address.Instance]bool // by a halt that is over, and not told to go on since
+	unseen  []unseen
+	facts   busFacts
 }
 
 // lookAtBuses reads the agents and the unread mail of all buses of this machine.
@@ -43,7 +44,7 @@ func lookAtBuses(ctx context.Context, a *app.App, v *View) {
 	now := v.At
 	var mailboxes []overview.BusProblem
 	buses := a.Worlds(func(w *app.World) error {
-		b := Bus{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.Root.Path), unread: map[address.Instance]int{}, more: map[address.Instance]bool{}}
+		b := Bus{path: w.Root.Path, own: app.SameFolder(w.Root.Path, v.Root.Path), unread: map[address.Instance]int{}, more: map[address.Instance]bool{}, stopped: map[address.Instance]bool{}}
 		var err error
 		known, err := w.Book.Discover(ctx, members.Filter{Registered: true}, now)
 		b.agents = slices.DeleteFunc(known, func(r members.Row) bool {
@@ -129,6 +130,14 @@ func (b *Bus) countOne(ctx context.Context, w *app.World, who address.Instance) 
 		return err
 	}
 	b.unread[who], b.more[who] = n, more
+	if live != nil {
+		office, err := w.MailService()
+		if err != nil {
+			return err
+		}
+		on, err := office.Engaged(ctx, who)
+		b.stopped[who] = err == nil && !on
+	}
 	if n > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
 		b.unseen = append(b.unseen, unseen{
 			UnseenMail: overview.UnseenMail{Instance: who, Unread: n, More: more, Live: live != nil, Bus: b.path},

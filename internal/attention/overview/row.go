@@ -29,6 +29,7 @@ type Row struct {
 	Live     bool             `json:"live"`
 	Halted   bool             `json:"halted"`
 	Paused   bool             `json:"paused"`
+	Stopped  bool             `json:"stopped,omitempty"` // an earlier halt stopped it, and its user has not let it go on
 	Instance address.Instance `json:"instance,omitempty"`
 	Bus      string           `json:"bus,omitempty"`     // on which it is live
 	Session  string           `json:"session,omitempty"` // in tmux

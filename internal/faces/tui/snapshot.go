@@ -70,6 +70,8 @@ func (a *Agent) doing() (text string, how look) {
 		text, how = "halted, "+text, look{"■", red}
 	case a.Paused:
 		text, how = "paused, "+text, look{"‖", yellow}
+	case a.Stopped:
+		text, how = "stopped, "+text, look{"■", yellow}
 	case a.Blocked != "":
 		text, how = "blocked, "+text, look{"◆", yellow}
 	}

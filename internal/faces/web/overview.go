@@ -165,6 +165,8 @@ func doing(a *Agent) (out []node) {
 		out = append(out, txt(", "), el("strong.bad", txt("halted")))
 	case a.Paused:
 		out = append(out, txt(", "), el("strong.wait", txt("paused")))
+	case a.Stopped:
+		out = append(out, txt(", "), el("strong.wait", txt("stopped by the halt")))
 	}
 	if a.Asks != "" {
 		out = append(out, txt(" "), peer(a.Asks))

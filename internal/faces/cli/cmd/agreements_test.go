@@ -19,6 +19,7 @@ func TestPageOfAgreements(t *testing.T) {
 	}
 	_, block, _ := strings.Cut(string(page), "```console\n")
 	block, _, _ = strings.Cut(block, "```")
+	block = strings.ReplaceAll(block, " \\\n    ", " ") // a command goes on in the next line
 	rest, ran := string(script), 0
 	for line := range strings.Lines(block) {
 		want := "stdout '^" + strings.TrimSpace(line) + "$'\n"

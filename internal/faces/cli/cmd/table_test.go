@@ -86,7 +86,7 @@ func TestTable(t *testing.T) {
 
 // otherPrograms are those that an example may begin with beside ours. One of ours stands behind them, or the line does
 // what the verb does.
-var otherPrograms = []string{"touch", "rm", "zgrep", "git", "make", "source"}
+var otherPrograms = []string{"cat", "touch", "rm", "zgrep", "git", "make", "source"}
 
 func checkExamples(t *testing.T, v *kit.Verb) {
 	t.Helper()

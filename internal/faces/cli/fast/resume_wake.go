@@ -54,7 +54,7 @@ func release(c *kit.Call, wakes, was bool) (all []StoppedAgent) {
 	if c.JSON {
 		return all
 	}
-	c.Prose("- ", 2, `Type a prompt there, or wake them: "tutti resume --wake", "tutti resume --session AGENT".`)
+	c.Prose("- ", 2, `Type "go on" there, or wake them: "tutti resume --wake", "tutti resume --session AGENT".`)
 	for _, v := range all {
 		c.Line("  " + kit.Clean(v.Instance) + "  " + strconv.Itoa(v.Unread) + " unread")
 	}
@@ -158,9 +158,9 @@ func waitText(held []wake.Released) string {
 			mail++
 		}
 	}
-	text := strconv.Itoa(len(held)) + " agents stay stopped until you prompt them"
+	text := strconv.Itoa(len(held)) + " agents stay stopped until you tell them to go on"
 	if len(held) == 1 {
-		text = "1 agent stays stopped until you prompt it"
+		text = "1 agent stays stopped until you tell it to go on"
 	}
 	if mail > 0 {
 		text += ", " + strconv.Itoa(mail) + " with unread mail"

@@ -32,9 +32,9 @@ func sayUnconnected(c *kit.Call, alone []hookmark.Mark) {
 	if c.JSON || len(alone) == 0 {
 		return
 	}
-	text := strconv.Itoa(len(alone)) + " agents without a connection stay stopped until you prompt them"
+	text := strconv.Itoa(len(alone)) + " agents without a connection stay stopped until you tell them to go on"
 	if len(alone) == 1 {
-		text = "1 agent without a connection stays stopped until you prompt it"
+		text = "1 agent without a connection stays stopped until you tell it to go on"
 	}
 	c.Prose("- ", 2, text+".")
 	for _, m := range alone {

@@ -24,7 +24,7 @@ var detachedVerb = kit.Verb{
 	Short: "wait beside a dialog of Codex, for a hook that has ended",
 	Does: `Puts up what Codex asks for, so that "tutti approve" can answer it, and ends when it was answered. The hook of Codex
 starts it. Where Codex does not run in its background server it does nothing.`,
-	Examples: "$ tutti __approval < request.json",
+	Examples: "$ cat request.json | tutti __approval",
 	Exit:     "0 always",
 }
 

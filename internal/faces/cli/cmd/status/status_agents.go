@@ -35,6 +35,9 @@ func doingText(v *snapshot.View, r *snapshot.Agent) (text string, since time.Tim
 			since = p.Since
 		}
 	}
+	if r.Stopped {
+		more = append(more, "stopped by the halt")
+	}
 	if r.Unread > 0 && r.Bus != "" && !driver.Wakeable(r.Instance.Host()) {
 		more = append(more, "cannot be woken")
 	}
