@@ -95,6 +95,10 @@ func (p *Plan) Apply(q *Request) error {
 			todo = append(todo, c)
 		}
 	}
+	if !q.Remove {
+		// The server comes last: whoever finds it there finds the rest as well, and two set-ups at once do the same.
+		slices.Reverse(todo)
+	}
 	defer func() {
 		for _, c := range todo {
 			c.unstage()

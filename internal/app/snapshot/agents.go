@@ -135,6 +135,9 @@ func sessionAgent(l *Session) Agent {
 		case observe.StateUnknown:
 			r.Doing = ""
 		}
+		if r.Doing == observe.StateLimited {
+			r.Until = l.doing.Until
+		}
 		r.WaitsFor, r.Version = observe.WaitsFor(r.Doing, l.doing.Asks), l.doing.Version
 	case observe.Other:
 		r.Doing = "another program runs there"

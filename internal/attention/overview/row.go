@@ -22,6 +22,7 @@ type Row struct {
 	Folder   string           `json:"folder,omitempty"`
 	Doing    string           `json:"doing,omitempty"` // "" when it is not known
 	Asks     string           `json:"asks,omitempty"`  // what a waiting agent asks its user
+	Until    string           `json:"until,omitempty"` // when a limit ends, as its screen says it: 9:40pm (UTC)
 	Guess    bool             `json:"guess,omitempty"` // Doing is what its screen looks like
 	Since    time.Time        `json:"since,omitzero"`
 	Unread   int              `json:"unread"`

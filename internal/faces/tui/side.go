@@ -111,6 +111,7 @@ func (m *Model) facts(a *Agent) (lines []string) {
 		{"since", since},
 		{"note", guess},
 		{"asks", a.Asks},
+		{"until", a.Until},
 		{"blocked", a.Blocked},
 		{"agent CLI", strings.TrimSpace(a.CLI + " " + a.Version)},
 		{"model", a.Model},

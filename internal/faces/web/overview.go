@@ -168,6 +168,9 @@ func doing(a *Agent) (out []node) {
 	case a.Stopped:
 		out = append(out, txt(", "), el("strong.wait", txt("stopped by the halt")))
 	}
+	if a.Until != "" {
+		out = append(out, txt(" until "), word(a.Until))
+	}
 	if a.Asks != "" {
 		out = append(out, txt(" "), peer(a.Asks))
 	}

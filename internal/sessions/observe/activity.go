@@ -86,6 +86,7 @@ type Doing struct {
 	// Note is what else it shows that its user should know.
 	Note    string
 	Since   time.Time // zero when that is not known
+	Until   string    // when the limit ends, as the screen says it: "9:40pm (UTC)"; "" when that is not known
 	Version string    // of the program, as it writes itself; "" when that is not known
 }
 
@@ -207,12 +208,15 @@ func (f *Found) seen(screen string) {
 	s := d.Life.Screen(screen, f.Pane.Title)
 	if f.Doing.From == "program" {
 		if s.Doing == driver.Limited {
-			f.Doing = Doing{Word: Limited, From: "screen", Guess: true, Version: f.Doing.Version}
+			f.Doing = Doing{Word: Limited, From: "screen", Guess: true, Until: driver.LimitEnd(screen), Version: f.Doing.Version}
 		}
 		f.Doing.Note = s.Note
 		return
 	}
 	f.Doing = Doing{Word: Word(s.Doing), From: "screen", Guess: true, Asks: s.Dialog, Note: s.Note}
+	if s.Doing == driver.Limited {
+		f.Doing.Until = driver.LimitEnd(screen)
+	}
 	if f.Doing.Word == "" && f.Doing.Asks == "" && f.Doing.Note == "" {
 		f.Doing = Doing{}
 	}

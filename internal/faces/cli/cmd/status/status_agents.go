@@ -17,6 +17,8 @@ func doingText(v *snapshot.View, r *snapshot.Agent) (text string, since time.Tim
 	switch {
 	case r.Asks != "":
 		text += ": " + r.Asks
+	case r.Until != "":
+		text += " until " + r.Until
 	case r.Guess && text != "":
 		text += "?"
 	case text == "" && r.NoCLI && !r.Halted:
