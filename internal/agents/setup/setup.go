@@ -96,7 +96,7 @@ func (p *Plan) Apply(q *Request) error {
 		}
 	}
 	if !q.Remove {
-		// The server comes last: whoever finds it there finds the rest as well, and two set-ups at once do the same.
+		// The server comes last: a second set-up that finds it finds the rest as well.
 		slices.Reverse(todo)
 	}
 	defer func() {
