@@ -12,6 +12,7 @@ import (
 	"tutti/internal/attention/overview"
 	"tutti/internal/bus/identity"
 	"tutti/internal/bus/members"
+	"tutti/internal/bus/presence"
 	"tutti/internal/core/address"
 	"tutti/internal/store"
 	"tutti/internal/store/filestore"
@@ -135,8 +136,8 @@ func (b *Bus) countOne(ctx context.Context, w *app.World, who address.Instance) 
 		if err != nil {
 			return err
 		}
-		on, err := office.Engaged(ctx, who)
-		b.stopped[who] = err == nil && !on
+		stopped, err := office.Stopped(ctx, who, b.sessions(who))
+		b.stopped[who] = err == nil && stopped
 	}
 	if n > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
 		b.unseen = append(b.unseen, unseen{
@@ -145,6 +146,16 @@ func (b *Bus) countOne(ctx context.Context, w *app.World, who address.Instance) 
 		})
 	}
 	return nil
+}
+
+// sessions are the connections of an agent.
+func (b *Bus) sessions(who address.Instance) (all []*presence.Session) {
+	for i := range b.agents {
+		if r := &b.agents[i]; r.Session != nil && r.Instance.Canonical() == who {
+			all = append(all, r.Session)
+		}
+	}
+	return all
 }
 
 // mine tells whether the keys of an agent are here; for a channel, those of any agent that has its label.

@@ -3,10 +3,12 @@ package mail
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mailbox"
+	"tutti/internal/bus/presence"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/halt"
@@ -32,6 +34,20 @@ func (o *Service) Engaged(ctx context.Context, i address.Instance) (bool, error)
 		return false, nil
 	}
 	return o.joinedAfter(ctx, i, last)
+}
+
+// Stopped tells whether a halt that is over still stops an agent with these live sessions: one of them is from before, and its user has
+// not let it go on. Who starts it anew lets it go on.
+func (o *Service) Stopped(ctx context.Context, i address.Instance, live []*presence.Session) (bool, error) {
+	on, err := o.Engaged(ctx, i)
+	if err != nil || on {
+		return err != nil, err
+	}
+	last, err := o.lastHalt()
+	return err != nil || slices.ContainsFunc(live, func(s *presence.Session) bool {
+		at, ok := envelope.ParseTime(s.StartedAt)
+		return !ok || !at.After(last)
+	}), err
 }
 
 // joinedAfter reports whether an agent is new since a time: it was registered later, or, if it is not registered, all its live

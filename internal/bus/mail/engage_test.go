@@ -71,3 +71,37 @@ func TestEngagedNewcomer(t *testing.T) {
 		t.Errorf("under halt: %v, %v", on, err)
 	}
 }
+
+// TestStopped: an agent with a session from before the halt is stopped until its user lets it go on. One that was started anew is not.
+func TestStopped(t *testing.T) {
+	t.Parallel()
+	b := newBus(t)
+	met := halt.Entry{Count: 1}
+	b.Memory = func() (halt.Entry, error) { return met, nil }
+	who := b.agent("claude", "ana").Instance
+	open := func() *presence.Session {
+		s, err := b.Book.Presence.Open(t.Context(), presence.Start{Instance: who, PID: 1}, b.clock)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	before := open()
+	met.Seen = b.clock.Add(time.Second)
+	b.clock = b.clock.Add(time.Minute)
+	after := open()
+	for name, c := range map[string]struct {
+		live []*presence.Session
+		want bool
+	}{"begun before": {[]*presence.Session{before}, true}, "begun anew": {[]*presence.Session{after}, false}, "both": {[]*presence.Session{before, after}, true}} {
+		if got, err := b.Stopped(t.Context(), who, c.live); got != c.want || err != nil {
+			t.Errorf("%s: got %v, %v", name, got, err)
+		}
+	}
+	if err := b.Engage(t.Context(), Reader{Instance: who}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := b.Stopped(t.Context(), who, []*presence.Session{before}); got || err != nil {
+		t.Errorf("let go on: got %v, %v", got, err)
+	}
+}

@@ -76,14 +76,14 @@ func (o *Service) outlook(ctx context.Context, to address.Instance) Outlook {
 			break
 		}
 	}
-	engaged, err := o.Engaged(ctx, to)
+	stopped, err := o.Stopped(ctx, to, there)
 	_, paused := halt.PausedFor(string(to.Canonical()), out.Dir)
 	switch {
 	case to.Canonical().Host() == identity.Human:
 		out.Reads = ReadsLater
 	case paused:
 		out.Reads = ReadsPaused
-	case err != nil || !engaged:
+	case err != nil || stopped:
 		out.Reads = ReadsStopped
 	case driver.Wakeable(to.Canonical().Host()):
 		out.Reads = ReadsWoken
