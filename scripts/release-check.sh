@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
 # Builds the release twice, from two clones in two folders, and compares every byte. Then it checks sums and signature, has lintian read
 # the deb, installs, uses and removes deb and rpm in a Debian of their own and an empty root, and compares the rest by content.
-# ONLY=linux_amd64 builds that platform alone. The Debian is kept in ~/.cache/tutti; a key is made for the occasion.
+# ONLY=linux_amd64 builds that platform alone, and CHECK=bytes ends after the comparison, the sums and the signature: that needs no root.
+# The Debian is kept in ~/.cache/tutti; a key is made for the occasion.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 say() { printf 'release-check: %s\n' "$*"; }
 die() { printf 'release-check: %s\n' "$*" >&2; exit 1; }
-[ "$(id -u)" = 0 ] || die "needs root, for the chroot and rpm --root"
-scripts/prereqs.sh debootstrap rpm lintian minisign go git
+if [ "${CHECK:-all}" = bytes ]; then
+	scripts/prereqs.sh minisign go git
+else
+	[ "$(id -u)" = 0 ] || die "needs root, for the chroot and rpm --root"
+	scripts/prereqs.sh debootstrap rpm lintian minisign go git
+fi
 
 work=$(mktemp -d)
 mounted=
@@ -29,6 +34,7 @@ say "$(find "$dist" -type f | wc -l) files, the same from both clones"
 minisign -V -q -p "$work/key.pub" -m "$dist/SHA256SUMS" || die "the signature is wrong"
 ! (echo >>"$dist/SHA256SUMS" && minisign -V -q -p "$work/key.pub" -m "$dist/SHA256SUMS" 2>/dev/null) || die "changed sums pass"
 say "sums and signature hold"
+[ "${CHECK:-all}" != bytes ] || exit 0
 
 deb=$(echo "$dist"/*_amd64.deb) rpm=$(echo "$dist"/*.x86_64.rpm) apk=$(echo "$dist"/*_x86_64.apk)
 lintian --fail-on error --suppress-tags-from-file /dev/null "$deb" >"$work/lintian" 2>&1 || { cat "$work/lintian"; die "lintian has errors"; }
