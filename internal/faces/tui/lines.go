@@ -21,7 +21,7 @@ func text(o *Options, s *Snapshot, width int) (lines []string) {
 		lines[0] = "HALTED: " + kit.Clean(s.Halt)
 	}
 	rows := m.rows()
-	cols := columnsOf(s, rows, m.width)
+	cols := columnsOf(s, m.now, rows, m.width)
 	head := ""
 	for _, r := range rows {
 		if r.agent == nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -19,7 +20,7 @@ func (m *Model) list(l layout) (lines []string) {
 	if m.snap != nil && len(m.snap.Agents) > 0 && len(rows) == 0 {
 		lines = append(lines, fit("  No agent matches "+strconv.Quote(m.filter)+".", l.left))
 	}
-	cols := columnsOf(m.snap, rows, l.left)
+	cols := columnsOf(m.snap, m.now, rows, l.left)
 	for _, r := range rows[min(m.top, len(rows)):] {
 		switch {
 		case r.agent == nil:
@@ -63,17 +64,17 @@ func allColumns() []column {
 		{text: func(m *Model, a *Agent) string { return age(a.Since, m.now) }, right: true, most: 8},
 		{text: func(_ *Model, a *Agent) string { return a.unread() }, right: true, most: 5},
 		{text: func(_ *Model, a *Agent) string { return kit.Clean(a.CLI) }, most: 10},
-		{text: func(_ *Model, a *Agent) string { return a.tokens() }, right: true, most: 5},
+		{text: func(_ *Model, a *Agent) string { return a.size() }, right: true, most: 5},
 		{text: func(_ *Model, a *Agent) string { return kit.Clean(a.Branch) }, most: 20},
 	}
 }
 
 // columnsOf chooses the columns that there is room for. One that is empty for all agents takes none.
-func columnsOf(s *Snapshot, rows []row, width int) (chosen []column) {
+func columnsOf(s *Snapshot, now time.Time, rows []row, width int) (chosen []column) {
 	if s == nil {
 		return nil
 	}
-	m := &Model{now: s.At}
+	m := &Model{now: now} // ages grow between two looks
 	left := width - 2
 	for _, c := range allColumns() {
 		for _, r := range rows {
@@ -133,7 +134,7 @@ func (m *Model) twoLines(a *Agent, width int) []string {
 	name := kit.Truncate(kit.Clean(a.Agent), width/2-2)
 	first := fit(m.sign(a)+name+strings.Repeat(" ", max(1, width/2-kit.Width(name)-2))+how.sign+" "+text, width-kit.Width(since)-1) + " " + since
 	var more []string
-	for _, s := range []string{a.CLI, a.unread(), a.tokens(), a.Branch, a.Asks} {
+	for _, s := range []string{a.CLI, a.unread(), a.size(), a.Branch, a.Asks} {
 		if s != "" {
 			more = append(more, s)
 		}

@@ -102,6 +102,14 @@ func (a *Agent) tokens() string {
 	return strconv.FormatFloat(float64(a.Tokens)/1e6, 'f', 1, 64) + "M"
 }
 
+// size is tokens where it is worth a column: a bare number below a thousand says nothing without its unit.
+func (a *Agent) size() string {
+	if a.Tokens < 1000 {
+		return ""
+	}
+	return a.tokens()
+}
+
 // age is how long something lasts.
 func age(since, now time.Time) string {
 	if since.IsZero() {

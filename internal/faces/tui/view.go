@@ -291,6 +291,8 @@ func (m *Model) foot() (lines []string) {
 		likely = []string{"attach", "view", "filter", "help", "quit"}
 	case m.snap != nil && len(m.snap.Agents) == 0:
 		likely = []string{"new", "halt", "help", "quit"}
+	case m.current() != nil && m.current().Session == "" && m.chosen() == nil:
+		likely = []string{"send", "view", "halt", "help"} // it has no terminal here
 	case m.chosen() != nil && slices.ContainsFunc(m.chosen().Actions, func(a todo.Action) bool { return a.ID == "approve" && len(a.Args) > 0 }):
 		likely = []string{"approve", "deny", "attach", "halt", "help"}
 	}
