@@ -58,6 +58,9 @@ func lookAtBuses(ctx context.Context, a *app.App, v *View) {
 			return err
 		}
 		mailboxes = append(mailboxes, b.count(ctx, w)...)
+		if err := b.findStopped(ctx, w); err != nil {
+			return err
+		}
 		if v.facts {
 			var missing []error
 			b.facts, missing = factsOf(ctx, w, b.agents, now)
@@ -131,14 +134,6 @@ func (b *Bus) countOne(ctx context.Context, w *app.World, who address.Instance) 
 		return err
 	}
 	b.unread[who], b.more[who] = n, more
-	if live != nil {
-		office, err := w.MailService()
-		if err != nil {
-			return err
-		}
-		stopped, err := office.Stopped(ctx, who, b.sessions(who))
-		b.stopped[who] = err == nil && stopped
-	}
 	if n > 0 && own && (live == nil || !driver.Wakeable(who.Host())) {
 		b.unseen = append(b.unseen, unseen{
 			UnseenMail: overview.UnseenMail{Instance: who, Unread: n, More: more, Live: live != nil, Bus: b.path},
@@ -148,14 +143,23 @@ func (b *Bus) countOne(ctx context.Context, w *app.World, who address.Instance) 
 	return nil
 }
 
-// sessions are the connections of an agent.
-func (b *Bus) sessions(who address.Instance) (all []*presence.Session) {
+// findStopped finds the live agents that a halt which is over still stops.
+func (b *Bus) findStopped(ctx context.Context, w *app.World) error {
+	live := map[address.Instance][]*presence.Session{}
 	for i := range b.agents {
-		if r := &b.agents[i]; r.Session != nil && r.Instance.Canonical() == who {
-			all = append(all, r.Session)
+		if r := &b.agents[i]; r.Session != nil && r.Session.MirroredAt == "" && r.Instance.Canonical().Host() != identity.Human {
+			live[r.Instance.Canonical()] = append(live[r.Instance.Canonical()], r.Session)
 		}
 	}
-	return all
+	office, err := w.MailService()
+	if err != nil {
+		return err
+	}
+	for who, sessions := range live {
+		stopped, err := office.Stopped(ctx, who, sessions)
+		b.stopped[who] = err == nil && stopped
+	}
+	return nil
 }
 
 // mine tells whether the keys of an agent are here; for a channel, those of any agent that has its label.

@@ -54,11 +54,21 @@ func (l *Session) made(r approval.Request) bool {
 	return r.PID != 0 && (r.PID == l.sight.Process.PID || r.PID == l.Row.Pane.PID) || r.Conversation != "" && r.Conversation == l.Row.Conversation()
 }
 
+// nameOf is what the session that made a request is called, "" for none.
+func (v *View) nameOf(r *approval.Request) string {
+	for n := range v.Sessions {
+		if l := &v.Sessions[n]; l.made(*r) {
+			return l.Row.Name
+		}
+	}
+	return ""
+}
+
 // approvable is a dialog that can be answered from here.
 func (v *View) approvable(r *approval.Request) todo.Item {
 	i := todo.Item{
 		Kind: todo.Permission, ID: r.ID, From: r.Instance, At: r.At, Command: "tutti approve " + app.QuoteArg(r.ID),
-		About: r.Title(),
+		About: r.Title(v.nameOf(r)),
 	}
 	for _, o := range r.Options {
 		if len(i.About) > todo.MaxAbout && o.ID != approval.Deny {

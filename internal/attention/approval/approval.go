@@ -86,9 +86,9 @@ type Request struct {
 // Folder is where requests are, in the folder of the user's state. Who waits for requests watches it.
 func Folder(state string) string { return filepath.Join(state, folder) }
 
-// Title is the request in one line: who asks to use which tool, and for what.
-func (r *Request) Title() string {
-	who := cmp.Or(address.Instance(r.Instance).Label(), r.CLI)
+// Title is the request in one line: who asks to use which tool, and for what. name is what the agent is called where that is known.
+func (r *Request) Title(name string) string {
+	who := cmp.Or(name, address.Instance(r.Instance).Label(), r.CLI)
 	if slices.Contains([]string{"AskUserQuestion", "question"}, r.Tool) {
 		return who + " asks: " + r.About
 	}

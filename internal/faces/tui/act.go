@@ -393,7 +393,7 @@ func (m *Model) create() {
 		{label: "branch for a new worktree (empty: none): "},
 		{label: "first prompt (empty: none): "},
 	}, then: func(answer []string) tea.Cmd {
-		c := call{what: "start " + answer[0], args: []string{"session", "create", "--agent", answer[0], "--workspace", answer[1]}, in: answer[3]}
+		c := call{what: "start " + answer[0], args: []string{"session", "create", "--agent", answer[0], "--workspace", expanded(answer[1])}, in: answer[3]}
 		if answer[2] != "" {
 			c.args = append(c.args, "--worktree", answer[2])
 		}
@@ -403,6 +403,16 @@ func (m *Model) create() {
 		m.say("starting "+answer[0]+" …", false)
 		return m.run(c)
 	}}
+}
+
+// expanded is a folder as a shell reads it: this screen shows folders with ~, too.
+func expanded(folder string) string {
+	if rest, ok := strings.CutPrefix(folder, "~"); ok && (rest == "" || rest[0] == '/') {
+		if home, err := os.UserHomeDir(); err == nil {
+			return home + rest
+		}
+	}
+	return folder
 }
 
 // halt asks for a reason and a typed word.

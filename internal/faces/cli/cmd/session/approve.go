@@ -219,7 +219,7 @@ func listApprovals(c *kit.Call, state string) error {
 	}
 	for i := range all {
 		r := &all[i]
-		c.Prose("", 2, kit.Clean(r.Title())+" ("+kit.Clean(cmp.Or(r.Instance, r.CLI+" in "+c.App.Shown(r.Dir)))+", "+kit.Ago(time.Since(r.At))+")")
+		c.Prose("", 2, kit.Clean(r.Title(""))+" ("+kit.Clean(cmp.Or(r.Instance, r.CLI+" in "+c.App.Shown(r.Dir)))+", "+kit.Ago(time.Since(r.At))+")")
 		c.Line("  tutti approve " + r.ID + "    tutti deny " + r.ID)
 		if others := others(r); others != "" {
 			c.Prose("  ", 2, "--option: "+others)
