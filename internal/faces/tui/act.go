@@ -417,7 +417,7 @@ func expanded(folder string) string {
 
 // halt asks for a reason and a typed word.
 func (m *Model) halt() {
-	m.ask = &question{title: "Halt all agents of this machine. Only you can let them continue.", fields: []field{
+	m.ask = &question{title: "Halt all your agents on this machine. Only you can let them continue.", fields: []field{
 		{label: "reason: ", must: true},
 		{label: `type "halt" to do it: `, want: "halt"},
 	}, then: func(answer []string) tea.Cmd {

@@ -137,6 +137,9 @@ func (m *Model) answer(k tea.KeyPressMsg, name string) tea.Cmd {
 		return nil
 	}
 	if f.choices != nil {
+		if name == "enter" && f.choices[0].key == "1" {
+			name = "1" // of a menu; a yes is never a mere Enter
+		}
 		for _, c := range f.choices {
 			if c.key == name {
 				f.value = name
