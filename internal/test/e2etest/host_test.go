@@ -113,7 +113,7 @@ func TestFormerName(t *testing.T) {
 				p.d.write(t, file, strings.Replace(string(text), from, to, 1))
 			}
 			change(".claude.json", `"tutti": {`, `"h2a": {`)
-			change(".claude/settings.json", `"hooks": {`, `"permissions": {"allow": ["mcp__h2a"]}, "hooks": {`)
+			change(".claude/settings.json", `"mcp__tutti"`, `"mcp__h2a"`)
 			if out := string(tutti(t, home, "host", "setup", "--host", "claude")); !strings.Contains(out, "server h2a renamed to tutti") {
 				t.Errorf("got %s", out)
 			}
