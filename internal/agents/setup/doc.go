@@ -3,8 +3,9 @@
 //
 // # What is changed
 //
-// The settings belong to their user. One entry of the table of servers is ours, and the entries of hooks that call our program;
-// nothing else is touched, to the byte, and what its user has set in an entry of ours stays as well. An entry under our name
+// The settings belong to their user. One entry of the table of servers is ours, the entries of hooks that call our program, and the
+// rules that name our tools; nothing else is touched, to the byte, and what its user has set in an entry of ours stays as well. An entry
+// under the former name is renamed, and each rule that names its tools gets another one for the present name. An entry under our name
 // that starts another program stays, unless the user insists. One that hides ours in a folder is brought into line with it, or
 // told of. What is as it should be is not written again.
 //

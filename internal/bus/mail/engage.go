@@ -37,7 +37,7 @@ func (o *Service) Engaged(ctx context.Context, i address.Instance) (bool, error)
 }
 
 // Stopped tells whether a halt that is over still stops an agent with these live sessions: one of them is from before, and its user has
-// not let it go on. Who starts it anew lets it go on.
+// not let it go on. Starting it anew lets it go on.
 func (o *Service) Stopped(ctx context.Context, i address.Instance, live []*presence.Session) (bool, error) {
 	on, err := o.Engaged(ctx, i)
 	if err != nil || on {

@@ -96,6 +96,9 @@ func (m *Model) facts(a *Agent) (lines []string) {
 		live = m.path(a.Bus)
 	}
 	where := "a terminal or program of its own"
+	if a.Mirrored {
+		where = "another machine"
+	}
 	if a.Session != "" {
 		where = "tmux session " + a.Session
 		if a.Server != "" && a.Server != "default" {

@@ -260,7 +260,7 @@ esac`)
 		for _, name := range holders {
 			raw, _ := os.ReadFile(name)
 			if pid, err := strconv.Atoi(strings.TrimSpace(string(raw))); err == nil {
-				_ = syscall.Kill(pid, syscall.SIGKILL) // our sleep, of which nobody has taken notice
+				_ = syscall.Kill(pid, syscall.SIGKILL) // our sleep, which no test waits for
 			}
 		}
 	})

@@ -173,7 +173,7 @@ func (f *field) stored(bus, kind string) map[string][]string {
 // every 300 ms. No message that was reported as stored is lost, stored twice, or shown to two readers.
 func TestKilledPrograms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes five seconds")
+		t.Skip("SKIPPED: killing programs takes five seconds, too long for -short")
 	}
 	if boundtest.Race {
 		t.Skip("the programs are built without the detector, which would see this test alone")

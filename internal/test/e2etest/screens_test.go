@@ -144,7 +144,7 @@ func TestEveryScreenAnswers(t *testing.T) {
 		began := time.Now()
 		if c.key != "" {
 			s.keys("send-keys", "-t", "=top:", "Tab")
-			s.until("top asks whether it is meant", func() bool {
+			s.until("top asks for a yes", func() bool {
 				s.keys("send-keys", "-t", "=top:", c.key)
 				return s.within(time.Second, func() bool { return strings.Contains(s.top(), "y yes") })
 			})
