@@ -7,6 +7,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tutti/internal/test/boundtest"
 )
 
 // calls is how many are made in all by the four goroutines.
@@ -14,7 +16,7 @@ func calls() int {
 	if soak {
 		return 10_000
 	}
-	if raced {
+	if boundtest.Race {
 		return 200 // at ten a second
 	}
 	return 400

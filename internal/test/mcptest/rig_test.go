@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"tutti/internal/test/boundtest"
 )
 
 // programs builds both programs once and returns their folder: as they are installed, or with the race detector where the tests
@@ -21,7 +23,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	}
 	builtIn = dir
 	args, cgo := []string{"build", "-o", dir + "/"}, "CGO_ENABLED=0"
-	if raced {
+	if boundtest.Race {
 		args, cgo = append(args, "-race"), "CGO_ENABLED=1"
 	}
 	build := exec.Command("go", append(args, "tutti/cmd/tutti", "tutti/cmd/tutti-full")...)

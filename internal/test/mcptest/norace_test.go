@@ -1,5 +1,0 @@
-//go:build !race
-
-package mcptest
-
-const raced = false
