@@ -68,7 +68,7 @@ func (v *View) nameOf(r *approval.Request) string {
 func (v *View) approvable(r *approval.Request) todo.Item {
 	i := todo.Item{
 		Kind: todo.Permission, ID: r.ID, From: r.Instance, At: r.At, Command: "tutti approve " + app.QuoteArg(r.ID),
-		About: r.Title(v.nameOf(r)),
+		About: r.Title(v.nameOf(r)), Change: r.Change,
 	}
 	for _, o := range r.Options {
 		if len(i.About) > todo.MaxAbout && o.ID != approval.Deny {

@@ -43,10 +43,12 @@ const (
 
 // Limits.
 const (
-	maxFile    = 64 << 10 // bytes of a request or an answer
-	maxRequest = 200      // requests that are listed
-	MaxAbout   = 2000     // bytes of what is asked for; of more than that nothing but a no can be given from elsewhere
-	maxLabel   = 200      // bytes of an option
+	maxFile    = 256 << 10 // bytes of a request or an answer
+	maxRequest = 200       // requests that are listed
+	MaxAbout   = 2000      // bytes of what is asked for; of more than that nothing but a no can be given from elsewhere
+	MaxChange  = 32 << 10  // bytes of what is written; a longer text ends with "…"
+	maxKept    = 2000      // bytes of it that a decision keeps
+	maxLabel   = 200       // bytes of an option
 	MaxOptions = 12
 	maxPath    = 4096
 	maxText    = 1000    // bytes of a reason
@@ -78,7 +80,8 @@ type Request struct {
 	Dir          string    `json:"dir,omitempty"`
 	Instance     string    `json:"instance,omitempty"`
 	Tool         string    `json:"tool"`
-	About        string    `json:"about"` // the command, the file, or the question
+	About        string    `json:"about"`            // the command, the file, or the question
+	Change       string    `json:"change,omitempty"` // what is written to the file, as lines after "+", "-" or a blank
 	Options      []Option  `json:"options"`
 	At           time.Time `json:"at"`
 }
@@ -154,7 +157,7 @@ func Ask(state string, r Request) (*Pending, error) {
 		r.Options = slices.DeleteFunc(r.Options, func(o Option) bool { return o.ID != Deny })
 	}
 	r.Options = r.Options[:min(len(r.Options), MaxOptions)]
-	for text, most := range map[*string]int{&r.About: MaxAbout, &r.Tool: maxLabel, &r.Conversation: maxLabel, &r.Instance: maxPath, &r.Dir: maxPath} {
+	for text, most := range map[*string]int{&r.About: MaxAbout, &r.Change: MaxChange, &r.Tool: maxLabel, &r.Conversation: maxLabel, &r.Instance: maxPath, &r.Dir: maxPath} {
 		*text = termsafe.Cut(*text, most)
 	}
 	for i := range r.Options {
@@ -192,7 +195,9 @@ func (w *Pending) Answered() (a Answer, ok bool) {
 
 // Taken records the answer that the hook is about to give to its agent CLI.
 func (w *Pending) Taken(a Answer, now time.Time) error {
-	raw, err := json.Marshal(Decision{Request: w.r, Answer: a, TakenAt: now.UTC()})
+	d := Decision{Request: w.r, Answer: a, TakenAt: now.UTC()}
+	d.Change = termsafe.Cut(d.Change, maxKept)
+	raw, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}

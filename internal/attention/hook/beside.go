@@ -54,7 +54,10 @@ func (e *event) ask() (w *approval.Pending, q *question, err error) {
 	if !ok {
 		return nil, nil, nil
 	}
-	r.Tool, r.About, r.At = e.call.Tool, aboutTool(e.call.Input), e.now.UTC()
+	r.Tool, r.About, r.At = e.call.Tool, aboutTool(e.call.Tool, e.call.Input), e.now.UTC()
+	if c := changeOf(e.call.Tool, e.call.Input, e.call.Dir); c != nil {
+		r.About, r.Change = c.about(), c.text()
+	}
 	switch {
 	case e.call.Tool == askTool:
 		if q = questionOf(e.call.Input); q == nil {
@@ -145,19 +148,22 @@ const (
 	planTool = "ExitPlanMode"
 )
 
-// aboutTool is what a tool is to do, in one text: its command, its file, its address, or all of its arguments.
-func aboutTool(input []byte) string {
-	var v [5][]byte
-	canonjson.Pick(input, []string{"command", "file_path", "notebook_path", "url", "query"}, v[:])
-	for n, one := range v {
-		text, ok := canonjson.String(one)
-		switch {
-		case !ok || text == "":
-		case n == 1 || n == 2:
-			return text + " (what is written is not shown here)"
-		default:
-			return text
+// aboutTool is what a tool is to do, in one text: its command, its file, its address, or all of its arguments. Of the tool of an MCP
+// server any argument may count.
+func aboutTool(tool string, input []byte) string {
+	if strings.HasPrefix(tool, "mcp__") {
+		return string(input)
+	}
+	in := membersOf(input)
+	for _, name := range []string{"command", "file_path", "url", "query"} {
+		text := in.text(name)
+		if text == "" {
+			continue
 		}
+		if string(in["dangerouslyDisableSandbox"]) == "true" {
+			text += " (outside the sandbox)"
+		}
+		return text
 	}
 	return string(input)
 }

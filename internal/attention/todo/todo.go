@@ -36,6 +36,7 @@ type Item struct {
 	ID      string
 	From    string
 	About   string
+	Change  string    // what would be written, as lines after "+", "-" or a blank
 	At      time.Time // since when; zero: not known
 	Command string    // what to type
 	Actions []Action  // what the user can do about it from a screen, the usual one first
@@ -83,15 +84,16 @@ type View struct {
 	ID      string `json:"id"`
 	From    string `json:"from,omitempty"`
 	About   string `json:"about"`
-	At      string `json:"at,omitempty"` // since when; absent: not known
-	Command string `json:"command"`      // what to type
+	Change  string `json:"change,omitempty"` // what would be written, as lines after "+", "-" or a blank
+	At      string `json:"at,omitempty"`     // since when; absent: not known
+	Command string `json:"command"`          // what to type
 
 	Actions []Action `json:"actions,omitempty"` // what can be done from a screen
 }
 
 // View returns one item for programs.
 func (i Item) View() View {
-	v := View{Kind: i.Kind, ID: i.ID, From: i.From, About: i.About, Command: i.Command, Actions: i.Actions}
+	v := View{Kind: i.Kind, ID: i.ID, From: i.From, About: i.About, Change: i.Change, Command: i.Command, Actions: i.Actions}
 	if !i.At.IsZero() {
 		v.At = envelope.Stamp(i.At)
 	}

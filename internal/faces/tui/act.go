@@ -232,13 +232,14 @@ func (m *Model) menu(i int) {
 		m.say(w.Text, false)
 		return
 	}
-	m.ask = &question{title: w.Text, fields: []field{{choices: list}}, then: func(answer []string) tea.Cmd {
+	m.ask = &question{title: w.Text, change: w.Change, fields: []field{{choices: list}}, then: func(answer []string) tea.Cmd {
 		n, _ := strconv.Atoi(answer[0])
 		before, action := *w, actions[n-1]
 		if action.Terminal || action.Input != "" || action.ID == copyID || m.o.ReadOnly != "" {
 			return m.offered(&before, &action)
 		}
 		m.confirm(kit.Clean(action.Label)+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
+		m.ask.change = w.Change
 		return nil
 	}}
 }
@@ -260,11 +261,12 @@ func (m *Model) decide(id string) {
 	}
 	before, action := *w, w.Actions[i]
 	m.confirm(id+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
+	m.ask.change = w.Change
 }
 
 // offered runs an action that a thing offers, if that thing still waits as it was read.
 func (m *Model) offered(w *Wait, a *todo.Action) tea.Cmd {
-	if now := m.waiting(w.ID); now == nil || now.Text != w.Text {
+	if now := m.waiting(w.ID); now == nil || now.Text != w.Text || now.Change != w.Change {
 		m.say("nothing was done: this does not wait any more, or has changed", true)
 		return nil
 	}

@@ -165,6 +165,23 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestDecideShowsChange: what an agent asks to write is read before the answer; a long text says how to read the rest.
+func TestDecideShowsChange(t *testing.T) {
+	r := newRig(t, 100, 24)
+	r.program(0, "approved")
+	s := twelve()
+	s.Waits[0].Change = "-return nil\n+return \x1b[2Jerr\n" + strings.Repeat("+more\n", 40)
+	r.send(snapMsg{snap: s})
+	r.press("tab", "a")
+	r.sees("approve: api-2", "-return nil", "+return ", "… 32 more lines: tutti approve --full", "y yes · n no")
+	s = twelve()
+	s.Waits[0].Change = "+another text"
+	r.send(snapMsg{snap: s})
+	r.press("y")
+	r.askedFor("")
+	r.sees("nothing was done: this does not wait any more, or has changed")
+}
+
 func TestCopy(t *testing.T) {
 	r := newRig(t, 100, 24)
 	r.press("y")

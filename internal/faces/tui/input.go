@@ -12,6 +12,7 @@ import (
 // A question asks for one thing after another before it acts.
 type question struct {
 	title  string
+	change string // what would be written, shown below the title
 	fields []field
 	at     int // which is asked
 	then   func(answers []string) tea.Cmd

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"tutti/internal/attention/todo"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -236,6 +237,7 @@ func (m *Model) question() (lines []string) {
 			}
 		}
 	}
+	lines = append(lines, changed(q.change, m.width, m.height-12)...)
 	if f.choices == nil {
 		return append(lines, tail(f.label+f.value, m.width-1))
 	}
@@ -250,6 +252,32 @@ func (m *Model) question() (lines []string) {
 		lines = append(lines, fit(" "+line, m.width))
 	}
 	return append(lines, fit("esc cancel", m.width))
+}
+
+// changed draws what would be written, on so many lines at most.
+func changed(text string, width, most int) (lines []string) {
+	if text == "" || most < 2 {
+		return nil
+	}
+	all := strings.Split(termsafe.CleanBlock(text), "\n")
+	shown := all
+	if len(all) > most {
+		shown = all[:most-1]
+	}
+	for _, line := range shown {
+		colour := ""
+		switch {
+		case strings.HasPrefix(line, "+"):
+			colour = green
+		case strings.HasPrefix(line, "-"):
+			colour = red
+		}
+		lines = append(lines, paint(colour, fit(line, width)))
+	}
+	if rest := len(all) - len(shown); rest > 0 {
+		lines = append(lines, fit("… "+kit.Plural(rest, "more line")+": tutti approve --full", width))
+	}
+	return lines
 }
 
 // tail is the end of a line that does not fit.

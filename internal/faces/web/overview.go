@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"tutti/internal/app"
@@ -73,6 +74,9 @@ func waitsList(snap *Snapshot, v *visit) node {
 		w := &snap.Waits[i]
 		id := short("wait", w.ID)
 		head := []node{peer(w.Text)}
+		if w.Change != "" {
+			head = append(head, el("pre", changeLines(w.Change)...).with("tabindex", "0", "role", "region", "aria-label", "What would be written"))
+		}
 		if !w.Since.IsZero() {
 			head = append(head, el("p", since(w.Since), txt(" ago")))
 		}
@@ -93,6 +97,21 @@ func waitsList(snap *Snapshot, v *visit) node {
 		items = append(items, el("li", append(head, el("div.actions", acts...))...).keyed(id))
 	}
 	return el("section", el("h2", txt("Waits for you")), el("ul.items", items...))
+}
+
+// changeLines are the lines of a change, coloured as they are in a terminal.
+func changeLines(text string) (out []node) {
+	for line := range strings.SplitSeq(termsafe.CleanBlock(text), "\n") {
+		tag := "span"
+		switch {
+		case strings.HasPrefix(line, "-"):
+			tag = "span.s1"
+		case strings.HasPrefix(line, "+"):
+			tag = "span.s2"
+		}
+		out = append(out, el(tag, txt(line)), txt("\n"))
+	}
+	return out
 }
 
 func actionForm(id string, w *Wait, a *todo.Action) node {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"tutti/internal/attention/overview"
@@ -21,7 +22,7 @@ func fullSnapshot(text string) *Snapshot {
 			At: now, Agents: agents, Notes: []string{text},
 			Waits: []Wait{
 				{ID: "w1", Agent: agents[1].Key(), Text: text, Since: now.Add(-40 * time.Second), Command: text},
-				{ID: "w2" + text, Text: text, Since: now, Command: text, Actions: []todo.Action{{ID: "answer", Label: text, Input: text, Args: []string{"answer", text, "--"}}, {ID: "show", Label: text, Args: []string{"escalation", "show", text}}}},
+				{ID: "w2" + text, Text: text, Change: strings.ReplaceAll(text, "\n", " ") + "\n-", Since: now, Command: text, Actions: []todo.Action{{ID: "answer", Label: text, Input: text, Args: []string{"answer", text, "--"}}, {ID: "show", Label: text, Args: []string{"escalation", "show", text}}}},
 			},
 		},
 		threads: []thread{{bus: text, id: text, last: now, count: 4, messages: []message{
@@ -46,7 +47,7 @@ func shopSnapshot() *Snapshot {
 			At: now, Agents: agents,
 			Waits: []Wait{
 				{ID: "p", Agent: agents[1].Key(), Text: "api-2 asks to run: npm publish --dry-run", Since: now.Add(-40 * time.Second), Command: "tutti session attach api-2"},
-				{ID: "q", Agent: agents[0].Key(), Text: "api asks: may I drop the table legacy_orders?", Since: now.Add(-5 * time.Minute), Command: "tutti answer evt-1 ANSWER", Actions: []todo.Action{{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", "evt-1", "--"}}}},
+				{ID: "q", Agent: agents[0].Key(), Text: "api asks: may I drop the table legacy_orders?", Change: "-create table legacy_orders;\n+drop table legacy_orders;\n -- done", Since: now.Add(-5 * time.Minute), Command: "tutti answer evt-1 ANSWER", Actions: []todo.Action{{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", "evt-1", "--"}}}},
 			},
 		},
 		threads: []thread{{bus: "~/src/shop/.h2a", id: "t", last: now, count: 2, messages: []message{

@@ -229,6 +229,14 @@ func waits(t *testing.T, home string) string {
 	return all[0].ID
 }
 
+// showsChange checks that the list has the one line that an agent asks to write.
+func showsChange(t *testing.T, home, about string) {
+	t.Helper()
+	if list := string(tutti(t, home, "approve")); !strings.Contains(list, about) || !strings.Contains(list, "    +hello\n") {
+		t.Errorf("the list does not show what is written: %q", list)
+	}
+}
+
 // TestOpencodeTakesAnswers: tutti approve and tutti deny close the dialog.
 func TestOpencodeTakesAnswers(t *testing.T) {
 	var home string
@@ -237,19 +245,25 @@ func TestOpencodeTakesAnswers(t *testing.T) {
 	a.setUp = func(t *testing.T, d desk) {
 		usual(t, d)
 		home = d.home
-		d.write(t, ".config/opencode/opencode.json", strings.Replace(d.read(t, ".config/opencode/opencode.json"), "{", `{"permission":{"bash":"ask"},`, 1))
+		d.write(t, ".config/opencode/opencode.json", strings.Replace(d.read(t, ".config/opencode/opencode.json"), "{", `{"permission":{"bash":"ask","edit":"ask"},`, 1))
 		tutti(t, d.home, "host", "setup", "--host", "opencode", "--no-server")
 	}
 	s, file := approving(t, a, func(n string) move {
+		if n == "three" {
+			return move{tool: "write", args: object{"filePath": n, "content": "hello\n"}}
+		}
 		return move{tool: "bash", args: object{"command": "touch " + n, "description": "make it"}}
 	})
 	for _, one := range []struct {
 		n, verb string
 		runs    bool
-	}{{"one", "approve", true}, {"two", "deny", false}} {
+	}{{"one", "approve", true}, {"two", "deny", false}, {"three", "deny", false}} {
 		s.types("make " + one.n)
 		var id string
 		s.until("the dialog is open, and listed", func() bool { id = waits(t, home); return s.shows("Permission required") && id != "" })
+		if one.n == "three" {
+			showsChange(t, home, "three (+1 -0)")
+		}
 		began := time.Now()
 		if said := string(tutti(t, home, one.verb, id)); !strings.HasPrefix(said, "done: ") {
 			t.Errorf("%s says %q", one.verb, said)
@@ -276,9 +290,9 @@ func TestClaudeTakesAnswers(t *testing.T) {
 				l.next = f
 				l.mu.Unlock()
 			}
-			opens := func(name string) (id string) {
+			opens := func(m move) (id string) {
 				began := time.Now()
-				next(func() move { return bash("touch " + name) })
+				next(func() move { return m })
 				s.tell("loop on", "it asks", asks)
 				shown := time.Now()
 				s.until("the request is listed", func() bool { id = waits(t, s.d.home); return id != "" })
@@ -287,7 +301,7 @@ func TestClaudeTakesAnswers(t *testing.T) {
 				return id
 			}
 			answered := func(name, verb string, runs bool) {
-				id, began := opens(name), time.Now()
+				id, began := opens(bash("touch "+name)), time.Now()
 				if said := string(tutti(t, s.d.home, verb, id)); !strings.HasPrefix(said, "done: ") || !strings.Contains(said, "touch "+name) {
 					t.Errorf("%s says %q", verb, said)
 				}
@@ -301,7 +315,7 @@ func TestClaudeTakesAnswers(t *testing.T) {
 			answered("approved", "approve", true)
 			answered("denied", "deny", false)
 
-			opens("escaped")
+			opens(bash("touch escaped"))
 			s.keys("send-keys", "-t", "=first:", "Escape")
 			s.shows("it rests", driver.Seen.Free)
 			s.until("the request is gone", func() bool { return waits(t, s.d.home) == "" })
@@ -311,6 +325,12 @@ func TestClaudeTakesAnswers(t *testing.T) {
 			if kept := string(tutti(t, s.d.home, "approve", "--decisions")); strings.Count(kept, "\n") != 2 || !strings.Contains(kept, "touch approved") {
 				t.Errorf("the decisions: %q", kept)
 			}
+
+			file := filepath.Join(s.d.work, "written")
+			id := opens(move{tool: "Write", args: object{"file_path": file, "content": "hello\n"}})
+			showsChange(t, s.d.home, "written (+1 -0)")
+			tutti(t, s.d.home, "approve", id)
+			s.until("the file is written", func() bool { return there(file) })
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/attention/approval"
 	"tutti/internal/core/render"
+	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -25,6 +26,7 @@ var ApproveVerbs = []kit.Verb{
 		Args:   "[<id>]",
 		Flags: []kit.Flag{
 			{Name: "option", Kind: kit.Text, Value: "option", Help: "another answer than yes: one of those that the list shows, such as always"},
+			{Name: "full", Kind: kit.Switch, Help: "list all lines that an agent asks to write, not only the first 20"},
 			{Name: "decisions", Kind: kit.Switch, Help: "list the last answers that were given this way"},
 		},
 		Does: `Answers the dialog that an agent CLI shows, from here: the tool runs, or the agent gets the answer to its question.
@@ -54,6 +56,7 @@ other agent CLIs, answer at their own dialog: tutti session attach.`,
 
 type approveOptions struct {
 	Option    string
+	Full      bool
 	Decisions bool
 }
 
@@ -76,7 +79,7 @@ func runApprove(ctx context.Context, c *kit.Call, opt *approveOptions) error {
 		return listDecisions(c, state)
 	}
 	if c.Arg(0) == "" {
-		return listApprovals(c, state)
+		return listApprovals(c, state, opt.Full)
 	}
 	option := opt.Option
 	if option == "" {
@@ -204,7 +207,7 @@ func optionsOf(r *approval.Request) string {
 }
 
 // listApprovals prints what waits, each with the commands that answer it.
-func listApprovals(c *kit.Call, state string) error {
+func listApprovals(c *kit.Call, state string, full bool) error {
 	all, err := approval.List(state)
 	if err != nil {
 		return kit.FailIO("", err, "")
@@ -220,12 +223,40 @@ func listApprovals(c *kit.Call, state string) error {
 	for i := range all {
 		r := &all[i]
 		c.Prose("", 2, kit.Clean(r.Title(""))+" ("+kit.Clean(cmp.Or(r.Instance, r.CLI+" in "+c.App.Shown(r.Dir)))+", "+kit.Ago(time.Since(r.At))+")")
+		showChange(c, r.Change, full)
 		c.Line("  tutti approve " + r.ID + "    tutti deny " + r.ID)
 		if others := others(r); others != "" {
 			c.Prose("  ", 2, "--option: "+others)
 		}
 	}
 	return nil
+}
+
+// shownChange is how many lines of a change the list has.
+const shownChange = 20
+
+// showChange prints what an agent asks to write.
+func showChange(c *kit.Call, text string, full bool) {
+	if text == "" {
+		return
+	}
+	all := strings.Split(termsafe.CleanBlock(text), "\n")
+	shown := all
+	if len(all) > shownChange && !full {
+		shown = all[:shownChange]
+	}
+	for _, line := range shown {
+		switch {
+		case strings.HasPrefix(line, "-"):
+			line = c.Paint(kit.Red, line)
+		case strings.HasPrefix(line, "+"):
+			line = c.Paint(kit.Green, line)
+		}
+		c.Line("    " + line)
+	}
+	if rest := len(all) - len(shown); rest > 0 {
+		c.Line("    … " + kit.Plural(rest, "more line") + ": tutti approve --full")
+	}
 }
 
 // others are the options beside yes and no.

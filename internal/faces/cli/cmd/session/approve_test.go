@@ -77,3 +77,17 @@ func TestDecide(t *testing.T) {
 		})
 	}
 }
+
+// TestShowChange: the list has the first lines of a change and says how to see the rest; nothing in them reaches the terminal as a control.
+func TestShowChange(t *testing.T) {
+	t.Parallel()
+	text := "-a\x1b[2J\n+b\n" + strings.Repeat(" c\n", 28) + " d"
+	for full, want := range map[bool]string{false: "    … 11 more lines: tutti approve --full\n", true: "     d\n"} {
+		c := &kit.Call{}
+		showChange(c, text, full)
+		got := string(c.Out)
+		if strings.Contains(got, "\x1b") || !strings.HasPrefix(got, "    -a") || !strings.HasSuffix(got, want) {
+			t.Errorf("full %v: %q", full, got)
+		}
+	}
+}

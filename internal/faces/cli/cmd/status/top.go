@@ -148,7 +148,7 @@ func (t *topView) shown(v *snapshot.View) *tui.Snapshot {
 	for _, w := range v.Waits() {
 		one := tui.Wait{ID: w.Command + "\x00" + w.Text, Text: w.Text, Agent: keys[w.Of], Command: w.Command, Actions: w.Actions}
 		if item := w.Item; item != nil {
-			one.ID, one.Text, one.Since = item.Kind+"\x00"+item.ID+"\x00"+item.From, v.Topic(item), item.At
+			one.ID, one.Text, one.Change, one.Since = item.Kind+"\x00"+item.ID+"\x00"+item.From, v.Topic(item), item.Change, item.At
 			if item.Kind == todo.Permission && sessions[item.ID] != "" {
 				one.Agent = sessions[item.ID]
 			}
