@@ -20,7 +20,10 @@ if [ "${1:-}" = fmt ]; then
 	exit 0
 fi
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}" # as the tests do, so that both use the same compiled packages
+export CGO_ENABLED=0
 go vet ./...
+go vet -tags e2e ./internal/test/e2etest # its tests are run by make e2e
+GOOS=darwin go vet ./...                 # compiles the tests, too
 "$tools/golangci-lint" run ./...
 
 # Known faults of what is linked. The list of them is on the network: where it does not answer, that is said, and is no failure.

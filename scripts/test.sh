@@ -33,15 +33,15 @@ packages=$(($(getconf _NPROCESSORS_ONLN) + 1))
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
-# run_tests LABEL ARGUMENTS... prints one line a package, as go test does, and everything of a package that fails. All packages are vetted
-# before, so go test does not vet them again.
+# run_tests LABEL ARGUMENTS... prints one line a package, as go test does, and everything of a package that fails.
+# "make lint" vets the packages, so go test does not.
 # Tests that skipped themselves because this machine lacks something say so with the words below, and are noted; those
 # that do not apply (an optional part that a backend does not have, a check for other users than this one) are not.
 run_tests() {
 	local label=$1 skips
 	shift
 	echo "test: $label"
-	go test -v -vet=off -p "$packages" "$@" ./... 2>&1 | tee "$log" | awk -f scripts/testlines.awk
+	go test -v -vet=off -p "$packages" "$@" 2>&1 | tee "$log" | awk -f scripts/testlines.awk
 	skips=$(awk -f scripts/skips.awk "$log" | grep -E 'SKIPPED|NOT|not installed|not on PATH' || true)
 	if [ -n "$skips" ]; then
 		note "skipped tests ($label):
@@ -49,22 +49,14 @@ $skips"
 	fi
 }
 
-# Without cgo, as the tests are compiled first: the compiled packages serve both.
-CGO_ENABLED=0 go vet ./...
-CGO_ENABLED=0 go vet -tags e2e ./internal/test/e2etest # its tests are run by make e2e
-for os in darwin; do
-	GOOS=$os CGO_ENABLED=0 go build ./...
-	GOOS=$os CGO_ENABLED=0 go vet ./... # compiles the tests too
-done
-echo "test: go vet, and the build for darwin, are clean"
-
 # Senders to another machine are killed so often; left alone, the test of package comms does it 8 times, and make soak 1000 times.
-TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped"
+TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" ./...
 if scripts/prereqs.sh gcc; then
 	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
 	# goroutines that race with the exit; a tenth of that finds them too.
 	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
-	CGO_ENABLED=1 run_tests "with the race detector" -race
+	# What reads the source or the pictures of the repository, or renders its documentation, has no goroutines to race.
+	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
 else
 	note "races: the race detector needs a C compiler"
 fi

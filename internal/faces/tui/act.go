@@ -362,6 +362,9 @@ func (m *Model) change(verb string) {
 	}
 	m.confirm(title, func() tea.Cmd {
 		clear(m.marked)
+		if verb == "fork" {
+			m.known = m.sessions()
+		}
 		return m.run(calls...)
 	})
 }
@@ -403,6 +406,7 @@ func (m *Model) create() {
 			c.args = append(c.args, "--prompt", "-")
 		}
 		m.say("starting "+answer[0]+" …", false)
+		m.known = m.sessions()
 		return m.run(c)
 	}}
 }

@@ -165,6 +165,27 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestCreateSelects: the agent that was started is selected once it is there, unless the user has gone elsewhere.
+func TestCreateSelects(t *testing.T) {
+	for moved, want := range map[bool]bool{false: true, true: false} {
+		r := newRig(t, 100, 24)
+		r.program(0, "x: claude runs")
+		r.press("n", "enter", "enter", "enter", "enter")
+		if moved {
+			r.press("j")
+		}
+		s := twelve()
+		s.Agents[0].Instance = "claude:docs:0123456789ab" // joined a bus meanwhile
+		fresh := s.Agents[0]
+		fresh.Agent, fresh.Session, fresh.Instance = "zz-fresh", "zz-fresh", ""
+		s.Agents = append(s.Agents, fresh)
+		r.send(snapMsg{snap: s})
+		if got := r.current().Agent == "zz-fresh"; got != want {
+			t.Errorf("moved %v: selected is %s", moved, r.current().Agent)
+		}
+	}
+}
+
 // TestDecideShowsChange: what an agent asks to write is read before the answer; a long text says how to read the rest.
 func TestDecideShowsChange(t *testing.T) {
 	r := newRig(t, 100, 24)

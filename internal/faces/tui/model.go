@@ -56,7 +56,8 @@ type Model struct {
 	at        int    // its place, kept when it goes away
 	top       int    // the first row that is shown
 	marked    map[string]bool
-	wait      string // id of the selected thing that waits
+	known     map[string]bool // sessions before one was started, which is selected once it is there; nil: none is awaited
+	wait      string          // id of the selected thing that waits
 	byMachine bool
 	filter    string
 
@@ -133,6 +134,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.taken(msg)
 	case doneMsg:
 		m.running--
+		if msg.err {
+			m.known = nil
+		}
 		if !m.wrong || msg.err {
 			m.say(msg.said, msg.err)
 		}
@@ -174,6 +178,7 @@ func (m *Model) take(s snapMsg) tea.Cmd {
 	}
 	before := unread()
 	m.snap, m.fault = s.snap, ""
+	m.chooseNew()
 	if m.wait != "" && m.waiting(m.wait) == nil {
 		m.wait = ""
 	}
@@ -182,6 +187,38 @@ func (m *Model) take(s snapMsg) tea.Cmd {
 		return m.pane.after(0)
 	}
 	return nil
+}
+
+// sessionKey is the key of the session of an agent, "" for none. It stays the same when the agent joins a bus.
+func (a *Agent) sessionKey() string {
+	if a.Session == "" {
+		return ""
+	}
+	return a.Registry + "\x00" + a.Session
+}
+
+// sessions are the sessions of the snapshot.
+func (m *Model) sessions() map[string]bool {
+	all := map[string]bool{"": true}
+	if m.snap != nil {
+		for i := range m.snap.Agents {
+			all[m.snap.Agents[i].sessionKey()] = true
+		}
+	}
+	return all
+}
+
+// chooseNew selects the session that was started from here.
+func (m *Model) chooseNew() {
+	if m.known == nil {
+		return
+	}
+	for _, a := range m.agents() {
+		if !m.known[a.sessionKey()] {
+			m.selected, m.wait, m.known = a.key(), "", nil
+			return
+		}
+	}
 }
 
 // path is a path as people see it.
@@ -303,7 +340,7 @@ func (m *Model) move(by int) {
 		return
 	}
 	m.at = max(0, min(len(all)-1, m.at+by))
-	m.selected, m.wait = all[m.at].key(), ""
+	m.selected, m.wait, m.known = all[m.at].key(), "", nil
 }
 
 // waiting is the thing of that id that waits, nil when it does not any more.
