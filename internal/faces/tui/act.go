@@ -382,45 +382,6 @@ func existing(dir string) string {
 	return dir
 }
 
-// create asks for a new agent.
-func (m *Model) create() {
-	dir := m.o.Dir
-	cli := "claude"
-	if a := m.current(); a != nil {
-		dir = cmp.Or(a.Folder, dir)
-		if slices.Contains(m.o.CLIs, a.CLI) {
-			cli = a.CLI
-		}
-	}
-	m.ask = &question{title: "Start an agent (Esc leaves)", fields: []field{
-		{label: "agent CLI (" + strings.Join(m.o.CLIs, " ") + "): ", value: cli, must: true},
-		{label: "folder: ", value: dir, must: true},
-		{label: "branch for a new worktree (empty: none): "},
-		{label: "first prompt (empty: none): "},
-	}, then: func(answer []string) tea.Cmd {
-		c := call{what: "start " + answer[0], args: []string{"session", "create", "--agent", answer[0], "--workspace", expanded(answer[1])}, in: answer[3]}
-		if answer[2] != "" {
-			c.args = append(c.args, "--worktree", answer[2])
-		}
-		if answer[3] != "" {
-			c.args = append(c.args, "--prompt", "-")
-		}
-		m.say("starting "+answer[0]+" …", false)
-		m.known = m.sessions()
-		return m.run(c)
-	}}
-}
-
-// expanded is a folder as a shell reads it: this screen shows folders with ~, too.
-func expanded(folder string) string {
-	if rest, ok := strings.CutPrefix(folder, "~"); ok && (rest == "" || rest[0] == '/') {
-		if home, err := os.UserHomeDir(); err == nil {
-			return home + rest
-		}
-	}
-	return folder
-}
-
 // halt asks for a reason and a typed word.
 func (m *Model) halt() {
 	m.ask = &question{title: "Halt all your agents on this machine. Only you can let them continue.", fields: []field{

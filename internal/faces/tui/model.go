@@ -189,38 +189,6 @@ func (m *Model) take(s snapMsg) tea.Cmd {
 	return nil
 }
 
-// sessionKey is the key of the session of an agent, "" for none. It stays the same when the agent joins a bus.
-func (a *Agent) sessionKey() string {
-	if a.Session == "" {
-		return ""
-	}
-	return a.Registry + "\x00" + a.Session
-}
-
-// sessions are the sessions of the snapshot.
-func (m *Model) sessions() map[string]bool {
-	all := map[string]bool{"": true}
-	if m.snap != nil {
-		for i := range m.snap.Agents {
-			all[m.snap.Agents[i].sessionKey()] = true
-		}
-	}
-	return all
-}
-
-// chooseNew selects the session that was started from here.
-func (m *Model) chooseNew() {
-	if m.known == nil {
-		return
-	}
-	for _, a := range m.agents() {
-		if !m.known[a.sessionKey()] {
-			m.selected, m.wait, m.known = a.key(), "", nil
-			return
-		}
-	}
-}
-
 // path is a path as people see it.
 func (m *Model) path(p string) string {
 	if m.o.Shown == nil || p == "" {

@@ -108,3 +108,61 @@ func TestServerPassword(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// TestFolderNamesServer: a project names the server of its bus in a file. It counts after the user has accepted it, and another name has to
+// be accepted anew.
+func TestFolderNamesServer(t *testing.T) {
+	t.Parallel()
+	address := fmt.Sprintf("nats://127.0.0.1:%d/shop", natsServer(t))
+	m := newMachine(t, "")
+	dir := filepath.Join(m.home, "shop")
+	file := filepath.Join(dir, ".h2a", "bus.toml")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(args ...string) (string, error) {
+		cmd := exec.Command("tutti", args...)
+		cmd.Dir = dir
+		cmd.Env = []string{"HOME=" + m.home, "PATH=" + os.Getenv("PATH"), "GORACE=" + os.Getenv("GORACE"), "XDG_RUNTIME_DIR=" + m.home}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	write("server = \"" + address + "\"\n")
+	if got, err := run("root"); err != nil || strings.HasPrefix(got, "nats://") || !strings.Contains(got, "tutti root accept") {
+		t.Errorf("before it is accepted: %v, %s", err, got)
+	}
+	if got, err := run("root", "accept", "."); err != nil || !strings.Contains(got, "the bus is on "+address) {
+		t.Errorf("accepted: %v, %s", err, got)
+	}
+	if got, err := run("root"); err != nil || !strings.HasPrefix(got, address+"\n") || !strings.Contains(got, "bus.toml names") {
+		t.Errorf("after it is accepted: %v, %s", err, got)
+	}
+	other := newMachine(t, address)
+	bob := other.connect("codex", "bob")
+	if got, err := run("connect", "--host", "claude", "--name", "ana"); err != nil {
+		t.Fatalf("%v, %s", err, got)
+	}
+	if got, err := run("send", "--as", "ana", "bob", "by file"); err != nil {
+		t.Fatalf("%v, %s", err, got)
+	}
+	if got := other.run(bob, "receive"); !strings.Contains(got, "| by file") {
+		t.Errorf("bob received:\n%s", got)
+	}
+	write("server = \"nats://127.0.0.1:1/mine\"\n")
+	if got, err := run("root"); err != nil || strings.HasPrefix(got, "nats://") || !strings.Contains(got, "tutti root accept") {
+		t.Errorf("another server: %v, %s", err, got)
+	}
+	for text, want := range map[string]string{"server = \"http://x\"\n": "want nats://HOST:PORT/NAME", "url = \"x\"\n": "url", "server = [\n": "bus.toml, line"} {
+		write(text)
+		_, _ = run("root", "accept", ".")
+		if got, err := run("root"); err == nil || !strings.Contains(got, want) || !strings.Contains(got, "bus.toml") {
+			t.Errorf("%q: %v, %s", text, err, got)
+		}
+	}
+}
