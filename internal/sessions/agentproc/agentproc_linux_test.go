@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,6 +45,9 @@ func start(t *testing.T, home string, argv ...string) (c *exec.Cmd, out io.Reade
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
+		for _, p := range proc.WithEnv("HOME", home) { // what it started and an end would spare
+			_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		}
 	})
 	return c, out
 }
