@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}" # as "make test" does, so that both use the same compiled packages
 
 rounds=${ROUNDS:-10} load=${LOAD:-8}
+many=$((2 * $(getconf _NPROCESSORS_ONLN))) # packages at the same time, and tests of each: beside the loops they wait for processors most of the time
 read -ra packages <<<"${PACKAGES:-./...}"
 case ${RACE:-no} in
 yes) export CGO_ENABLED=1 GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}" flags=(-race) ;;
@@ -31,7 +32,7 @@ trap 'kill "${loops[@]}" 2>/dev/null || true; rm -rf "$logs"' EXIT
 for ((round = 1; round <= rounds; round++)); do
 	say "round $round of $rounds beside $load busy loops"
 	# A package may take five times as long as alone.
-	go test -count=1 -v -timeout 50m "${flags[@]}" "${packages[@]}" >"$logs/$round" 2>&1 || touch "$logs/failed"
+	go test -count=1 -v -timeout 50m -p "$many" -parallel "$many" "${flags[@]}" "${packages[@]}" >"$logs/$round" 2>&1 || touch "$logs/failed"
 	awk -f scripts/testlines.awk "$logs/$round" | grep -vE '^(ok  |\?   )' || true # nothing else is left where nothing failed
 done
 
