@@ -118,10 +118,13 @@ func (a *App) Shown(path string) string {
 	return path
 }
 
-// NeedsDaemon tells whether the bus is on a backend that only tutti-full links.
+// NeedsDaemon tells whether the root named by flag or environment is on a backend that only tutti-full links.
 func (a *App) NeedsDaemon() bool {
-	root, err := a.Root()
-	return err == nil && OnServer(root.Path)
+	root := a.set.Root
+	if root == "" {
+		root = a.set.Getenv("H2A_ROOT")
+	}
+	return OnServer(root)
 }
 
 // OnServer tells whether a root is the address of a server, nats://HOST:PORT/NAME, and not a folder.
@@ -196,7 +199,7 @@ func (e *NoBusError) Hint() string {
 func (e *NoBusError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // Use makes path the root, whatever else names one.
-func (a *App) Use(path string) { a.set.Root, a.root = path, nil }
+func (a *App) Use(path string) { a.root = &Root{Path: path, Source: FromFlag} }
 
 // serverTime bounds how long a server may take to answer at first.
 const serverTime = 10 * time.Second

@@ -7,23 +7,20 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"tutti/internal/app/config"
 )
 
 // gitTime bounds the question to git: an answer takes milliseconds, and a repository on a dead network drive must not
 // hold up the user.
 const gitTime = 3 * time.Second
 
-// TrackedByGit tells whether git keeps files of the bus at path, so that everyone who can push to its repository can change
-// them. The file that names a server does not count: what it says is accepted with the bus. Without a repository above, or without git, nothing is tracked.
+// TrackedByGit tells whether git keeps files of the folder at path, so that everyone who can push to its repository can change
+// them. Without a repository above, or without git, nothing is tracked.
 func TrackedByGit(ctx context.Context, path string) bool {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return false
 	}
-	folder := filepath.Base(path)
-	out, ok := askGit(ctx, filepath.Dir(path), "ls-files", "-z", "--cached", "--", "./"+folder, ":(exclude)./"+folder+"/"+config.ServerFile)
+	out, ok := askGit(ctx, filepath.Dir(path), "ls-files", "-z", "--cached", "--", "./"+filepath.Base(path))
 	return ok && out != ""
 }
 

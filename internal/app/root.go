@@ -1,15 +1,11 @@
 package app
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"syscall"
-
-	"tutti/internal/app/config"
 )
 
 // A Source says where the root came from.
@@ -38,8 +34,7 @@ func (s Source) Why() string {
 
 // A Root is the selected bus.
 type Root struct {
-	Path   string // as given by the user; absolute when it was found; the address of the server where the bus is on one
-	Folder string // whose bus.toml names that server; "" for none
+	Path   string // as given by the user; absolute when it was found
 	Source Source
 	Passed []Passed // buses on the way that were not used, nearest first
 	// Unaccepted says why this bus is not opened; nil: it may be.
@@ -49,13 +44,13 @@ type Root struct {
 // A Passed is a bus that lies nearer than the one that is used, and is not used because this user has not accepted it.
 type Passed struct {
 	Path     string // real path
-	Replaced bool   // one of that path was accepted, and this is another folder, or names another server
+	Replaced bool   // one of that path was accepted, and this is another folder
 	ID       FolderID
 }
 
 func (p Passed) String() string {
 	if p.Replaced {
-		return p.Path + " is another folder than the bus you accepted there, or names another server; it is not used"
+		return p.Path + " is another folder than the bus you accepted there; it is not used"
 	}
 	return p.Path + " is a bus that you have not accepted; it is not used"
 }
@@ -88,30 +83,8 @@ func IsBus(path string) bool {
 	if syscall.Stat(path, &st) != nil {
 		return false // what nearly every folder above the working directory says, in one call
 	}
-	return syscall.Lstat(path+"/.h2a-schema.json", &st) == nil || namesServer(path) ||
+	return syscall.Lstat(path+"/.h2a-schema.json", &st) == nil ||
 		syscall.Stat(path+"/registry", &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFDIR
-}
-
-// namesServer tells whether the folder of a bus says that the bus is on a server.
-func namesServer(path string) bool {
-	var st syscall.Stat_t
-	return syscall.Lstat(path+"/"+config.ServerFile, &st) == nil
-}
-
-// toServer turns to the server that the folder of the bus names.
-func (a *App) toServer(r *Root) error {
-	if OnServer(r.Path) || r.Unaccepted != nil || !namesServer(r.Path) {
-		return nil
-	}
-	address, _, err := config.Server(r.Path, a.Shown(r.Path))
-	switch {
-	case err != nil:
-		return err
-	case !OnServer(address):
-		return &config.Error{Path: filepath.Join(a.Shown(r.Path), config.ServerFile), Why: "server: want nats://HOST:PORT/NAME"}
-	}
-	r.Path, r.Folder = address, Absolute(r.Path)
-	return nil
 }
 
 // Root returns the selected bus. It looks once; nothing is made.
@@ -132,9 +105,6 @@ func (a *App) Root() (*Root, error) {
 		}
 		r.Path, r.Source = filepath.Join(home, defaultRoot), FromDefault
 		a.fromDir(r, home)
-	}
-	if err := a.toServer(r); err != nil {
-		return nil, err
 	}
 	a.root = r
 	return r, nil
@@ -194,18 +164,7 @@ func (a *App) above(home string) (found []string) {
 	return found
 }
 
-// busID is the identity of the folder of a bus. Where it names a server, another name makes it another bus.
-func busID(path string) (id FolderID, ok bool) {
-	id, ok = folderID(path)
-	if ok && namesServer(path) {
-		_, file, _ := config.Server(path, path) // what is wrong with it, Root says
-		sum := sha256.Sum256(file)
-		id.Ino ^= binary.LittleEndian.Uint64(sum[:])
-	}
-	return id, ok
-}
-
-// identify returns the real path and the identity of the folder of a bus.
+// identify returns the real path and the identity of a folder.
 func identify(path string) (real string, id FolderID, ok bool) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -214,7 +173,7 @@ func identify(path string) (real string, id FolderID, ok bool) {
 	if real, err = filepath.Abs(real); err != nil {
 		return "", id, false
 	}
-	id, ok = busID(real)
+	id, ok = folderID(real)
 	return real, id, ok
 }
 

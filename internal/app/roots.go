@@ -25,7 +25,7 @@ import (
 //
 //	accepted 64769 1312034 2026-03-01T10:04:00Z "/srv/api/.h2a"
 //
-// The words are the state, device and inode of the folder (of one that names a server changed by what it says), the time, and its real path as a quoted Go string. A "named" record
+// The words are the state, device and inode of the folder, the time, and its real path as a quoted Go string. A "named" record
 // remembers that the user was shown a bus that is not used.
 type Roots struct{ Records []Record }
 
@@ -158,7 +158,7 @@ func (r *Roots) Accepted() []Record {
 
 // Still tells whether the folder is there and the one that was accepted.
 func (rec Record) Still() bool {
-	id, ok := busID(rec.Path)
+	id, ok := folderID(rec.Path)
 	return ok && id == rec.ID
 }
 

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"tutti/internal/app"
-	"tutti/internal/app/config"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
 )
@@ -75,11 +74,10 @@ func trackedFault(path string) error {
 
 // A rootView is the bus that commands here use.
 type rootView struct {
-	Root       string   `json:"root"`             // the bus
-	RootSource string   `json:"rootSource"`       // what chose the bus
-	Folder     string   `json:"folder,omitempty"` // whose bus.toml names the server of the bus
-	Exists     bool     `json:"exists"`           // there is a bus
-	Others     []string `json:"others"`           // other buses that could be used here
+	Root       string   `json:"root"`       // the bus
+	RootSource string   `json:"rootSource"` // what chose the bus
+	Exists     bool     `json:"exists"`     // there is a bus
+	Others     []string `json:"others"`     // other buses that could be used here
 }
 
 // runRoot shows which bus verbs use here.
@@ -90,14 +88,11 @@ func runRoot(_ context.Context, c *kit.Call) error {
 	}
 	others := c.App.OtherRoots()
 	if c.JSON {
-		c.Result(rootView{root.Path, string(root.Source), root.Folder, app.IsBus(root.Path), render.List(others)})
+		c.Result(rootView{root.Path, string(root.Source), app.IsBus(root.Path), render.List(others)})
 		return nil
 	}
 	c.Line(kit.Clean(root.Path))
 	c.Prose("  ", 2, root.Source.Why())
-	if root.Folder != "" {
-		c.Prose("  ", 2, "on the server that "+kit.Clean(c.App.Shown(root.Folder))+"/"+config.ServerFile+" names")
-	}
 	if u := root.Unaccepted; u != nil {
 		c.Prose("  ", 2, kit.Clean(u.Error()))
 		c.Prose("  ", 2, kit.Clean(u.Hint()))
@@ -140,13 +135,7 @@ func runRootAccept(ctx context.Context, c *kit.Call, opt *rootAcceptOptions) err
 	if err != nil {
 		return err
 	}
-	v := rootChange{OK: true, Accepted: real}
-	if address, _, err := config.Server(real, c.App.Shown(real)); err != nil {
-		return err
-	} else if address != "" {
-		v.Server = c.App.Shown(address)
-	}
-	return rootChanged(c, "accepted", v)
+	return rootChanged(c, "accepted", rootChange{OK: true, Accepted: real})
 }
 
 func runRootDrop(_ context.Context, c *kit.Call) error {
@@ -169,7 +158,6 @@ type rootChange struct {
 	OK       bool   `json:"ok"`
 	Accepted string `json:"accepted,omitempty"` // its folder
 	Dropped  string `json:"dropped,omitempty"`  // its folder
-	Server   string `json:"server,omitempty"`   // that the folder names
 }
 
 func rootChanged(c *kit.Call, word string, v rootChange) error {
@@ -177,9 +165,6 @@ func rootChanged(c *kit.Call, word string, v rootChange) error {
 		c.Result(v)
 	} else {
 		c.Line(word + ": " + kit.Clean(v.Accepted+v.Dropped))
-		if v.Server != "" {
-			c.Line("the bus is on " + kit.Clean(v.Server))
-		}
 	}
 	return nil
 }
