@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test twice, as the programs are shipped (no cgo) and with the race detector, after installing what they
+# Runs the tests as the programs are shipped (no cgo), and most of them again with the race detector, after installing what they
 # need. What could not be checked is said again at the end, in capitals; with CI=true it is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -55,7 +55,7 @@ if scripts/prereqs.sh gcc; then
 	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
 	# goroutines that race with the exit; a tenth of that finds them too.
 	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
-	# What reads the source or the pictures of the repository, or renders its documentation, has no goroutines to race.
+	# Not again: what reads the sources, pictures and pages of this repository, and what measures.
 	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
 else
 	note "races: the race detector needs a C compiler"

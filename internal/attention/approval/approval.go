@@ -46,7 +46,7 @@ const (
 	maxFile    = 256 << 10 // bytes of a request or an answer
 	maxRequest = 200       // requests that are listed
 	MaxAbout   = 2000      // bytes of what is asked for; of more than that nothing but a no can be given from elsewhere
-	MaxChange  = 32 << 10  // bytes of what is written; a longer text ends with "…"
+	MaxChange  = 32 << 10  // bytes of what is written
 	maxKept    = 2000      // bytes of it that a decision keeps
 	maxLabel   = 200       // bytes of an option
 	MaxOptions = 12
@@ -81,7 +81,7 @@ type Request struct {
 	Instance     string    `json:"instance,omitempty"`
 	Tool         string    `json:"tool"`
 	About        string    `json:"about"`            // the command, the file, or the question
-	Change       string    `json:"change,omitempty"` // what is written to the file, as lines after "+", "-" or a blank
+	Change       string    `json:"change,omitempty"` // the lines that the agent asks to write, each after "+", "-" or a space
 	Options      []Option  `json:"options"`
 	At           time.Time `json:"at"`
 }
@@ -104,6 +104,27 @@ func (r *Request) Title(name string) string {
 		text += ": " + r.About
 	}
 	return text
+}
+
+// A ChangeLine is one line of what an agent asks to write, harmless to print.
+type ChangeLine struct {
+	Sign byte // '+' for a line that is added, '-' for one that is removed, else ' '
+	Text string
+}
+
+// ChangeLines returns the lines of a change.
+func ChangeLines(change string) (all []ChangeLine) {
+	if change == "" {
+		return nil
+	}
+	for line := range strings.SplitSeq(termsafe.CleanBlock(change), "\n") {
+		sign := byte(' ')
+		if line != "" && (line[0] == '+' || line[0] == '-') {
+			sign = line[0]
+		}
+		all = append(all, ChangeLine{sign, line})
+	}
+	return all
 }
 
 // A Process is the hook that waits.
@@ -153,7 +174,8 @@ func Ask(state string, r Request) (*Pending, error) {
 	}
 	self := proc.Self()
 	r.Hook = Process{self.PID, self.Start, self.Boot}
-	if len(r.About) > MaxAbout { // what is not seen whole is not approved
+	r.About, r.Change = termsafe.Visible(r.About, false), termsafe.Visible(r.Change, true)
+	if len(r.About) > MaxAbout || len(r.Change) > MaxChange { // what is not seen whole is not approved
 		r.Options = slices.DeleteFunc(r.Options, func(o Option) bool { return o.ID != Deny })
 	}
 	r.Options = r.Options[:min(len(r.Options), MaxOptions)]

@@ -54,9 +54,11 @@ func (e *event) ask() (w *approval.Pending, q *question, err error) {
 	if !ok {
 		return nil, nil, nil
 	}
+	unseen := false // what the tool writes
 	r.Tool, r.About, r.At = e.call.Tool, aboutTool(e.call.Tool, e.call.Input), e.now.UTC()
 	if c := changeOf(e.call.Tool, e.call.Input, e.call.Dir); c != nil {
 		r.About, r.Change = c.about(), c.text()
+		unseen = len(c.lines) == 0
 	}
 	switch {
 	case e.call.Tool == askTool:
@@ -70,8 +72,10 @@ func (e *event) ask() (w *approval.Pending, q *question, err error) {
 	case e.call.Tool == planTool:
 		return nil, nil, nil // a bare yes is not taken by every version
 	default:
-		r.Options = append(r.Options, approval.Option{ID: approval.Allow, Label: "Yes"})
-		if len(e.call.Rules) > len("[]") {
+		if !unseen { // what is not seen is not approved
+			r.Options = append(r.Options, approval.Option{ID: approval.Allow, Label: "Yes"})
+		}
+		if !unseen && len(e.call.Rules) > len("[]") {
 			r.Options = append(r.Options, approval.Option{ID: approval.Always, Label: alwaysLabel(e.call.Rules)})
 		}
 		r.Options = append(r.Options, approval.Option{ID: approval.Deny, Label: "No"})
@@ -161,7 +165,7 @@ func aboutTool(tool string, input []byte) string {
 			continue
 		}
 		if string(in["dangerouslyDisableSandbox"]) == "true" {
-			text += " (outside the sandbox)"
+			text = "outside the sandbox: " + text // in front: a screen may cut the end
 		}
 		return text
 	}

@@ -54,8 +54,8 @@ func TestAnswerReachesAgentCLI(t *testing.T) {
 	for name, c := range map[string]struct{ tool, input, rules, option, text, about, want string }{
 		"yes":         {"Bash", `{"command":"touch a"}`, rules, approval.Allow, "", "touch a", decided(`"allow"`)},
 		"always":      {"Bash", `{"command":"touch a"}`, rules, approval.Always, "", "touch a", decided(`"allow","updatedPermissions":` + rules)},
-		"no":          {"Write", `{"file_path":"/a/b"}`, "", approval.Deny, "", "/a/b", decided(`"deny","message":"Your user said no."`)},
-		"no, because": {"Write", `{"file_path":"/a/b"}`, "", approval.Deny, "use \"c\"", "/a/b", decided(`"deny","message":"use \"c\""`)},
+		"no":          {"Write", `{"file_path":"/a/b"}`, "", approval.Deny, "", "/a/b (what it writes is not known)", decided(`"deny","message":"Your user said no."`)},
+		"no, because": {"Write", `{"file_path":"/a/b","content":"x\\ry"}`, "", approval.Deny, "use \"c\"", "/a/b (+1 -0)", decided(`"deny","message":"use \"c\""`)},
 		"other tool":  {"mcp__x__y", `{"z":1}`, "", approval.Allow, "", `{"z":1}`, decided(`"allow"`)},
 		"a question": {
 			"AskUserQuestion", asks, "", "2", "", "Which one?",

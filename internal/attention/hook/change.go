@@ -1,38 +1,48 @@
 package hook
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"tutti/internal/attention/approval"
 	"tutti/internal/core/termsafe"
 )
 
-// A change is what a tool writes to a file: the lines that go begin with "-", those that come with "+", and those that stay with a blank.
+// A change is what a tool writes to a file. Removed lines begin with "-", added lines with "+", unchanged lines with a space.
 type change struct {
-	path       string
-	lines      []string
-	gone, come int
-	over       bool // all of a file that is there is replaced
+	path           string
+	lines          []string
+	added, removed int
+	does           string // in words, where the numbers of lines do not say it
 }
 
-// changeOf reads the arguments of a tool that writes a file: those of Claude Code, and edit of opencode. nil: the tool writes none, or
-// what it writes is not among its arguments.
+// changeOf reads the arguments of a tool that writes a file: those of Claude Code, and edit of opencode. nil: the tool is another. A change
+// without lines could not be read.
 func changeOf(tool string, input []byte, dir string) *change {
 	in := membersOf(input)
 	c := &change{path: in.text("file_path")}
 	switch tool {
 	case "Write":
-		c.add("+", linesOf(in.text("content")))
+		if in["content"] == nil {
+			return c
+		}
+		c.add("+", linesOf(strings.TrimSuffix(in.text("content"), "\n")))
 		file := c.path
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(dir, file)
 		}
-		_, err := os.Lstat(file)
-		c.over = err == nil && in["content"] != nil
+		if _, err := os.Lstat(file); err == nil {
+			c.does = "replaces the file with " + termsafe.Plural(c.added, "line")
+		}
+		if c.added == 0 {
+			c.lines = []string{"(no text)"}
+		}
 	case "Edit":
 		c.edit(in)
 	case "MultiEdit":
@@ -41,15 +51,17 @@ func changeOf(tool string, input []byte, dir string) *change {
 		}
 	case "NotebookEdit":
 		c.path = in.text("notebook_path")
-		if mode, cell := in.text("edit_mode"), in.text("cell_id"); mode != "" || cell != "" {
-			c.lines = append(c.lines, strings.TrimSpace(mode+" cell "+cell)+":")
+		mode := cmp.Or(in.text("edit_mode"), "replace")
+		if !slices.Contains([]string{"replace", "insert", "delete"}, mode) {
+			mode = strconv.Quote(mode)
 		}
+		c.does = mode + " cell " + strconv.Quote(in.text("cell_id"))
+		c.lines = []string{c.does + ":"}
 		c.add("+", linesOf(in.text("new_source")))
 	case "edit":
 		c.path = in.text("filepath")
 		c.diff(in.text("diff"))
-	}
-	if c.path == "" || len(c.lines) == 0 && !c.over {
+	default:
 		return nil
 	}
 	return c
@@ -77,7 +89,7 @@ func linesOf(text string) []string {
 	if text == "" {
 		return nil
 	}
-	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	return strings.Split(text, "\n")
 }
 
 // add takes lines with a sign before each.
@@ -87,9 +99,9 @@ func (c *change) add(sign string, lines []string) {
 	}
 	switch sign {
 	case "-":
-		c.gone += len(lines)
+		c.removed += len(lines)
 	case "+":
-		c.come += len(lines)
+		c.added += len(lines)
 	}
 }
 
@@ -101,7 +113,7 @@ func (c *change) edit(e members) {
 	if string(e["replace_all"]) == "true" {
 		c.lines = append(c.lines, "everywhere in the file:")
 	}
-	old, now := strings.Split(e.text("old_string"), "\n"), strings.Split(e.text("new_string"), "\n")
+	old, now := linesOf(e.text("old_string")), linesOf(e.text("new_string"))
 	head, foot := 0, 0
 	for head < min(len(old), len(now)) && old[head] == now[head] {
 		head++
@@ -121,6 +133,9 @@ func (c *change) diff(text string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		switch {
+		case strings.HasPrefix(line, "Index: "): // the heading of the next file
+			body = false
+			c.lines = append(c.lines, line)
 		case strings.HasPrefix(line, "@@"):
 			body = true
 			c.lines = append(c.lines, line)
@@ -130,14 +145,14 @@ func (c *change) diff(text string) {
 	}
 }
 
-// about is the file and how much changes, in one line.
+// about is the file and what changes, in one line.
 func (c *change) about() string {
-	text := fmt.Sprintf("+%d -%d", c.come, c.gone)
-	if c.over {
-		text = "replaces the file by " + termsafe.Plural(c.come, "line")
+	if len(c.lines) == 0 {
+		return cmp.Or(c.path, "a file") + " (what it writes is not known)"
 	}
+	text := cmp.Or(c.does, fmt.Sprintf("+%d -%d", c.added, c.removed))
 	if len(c.text()) > approval.MaxChange {
-		text += ", too long to be shown whole"
+		text += ", too long to show in full"
 	}
 	return c.path + " (" + text + ")"
 }

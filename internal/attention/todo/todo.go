@@ -36,7 +36,7 @@ type Item struct {
 	ID      string
 	From    string
 	About   string
-	Change  string    // what would be written, as lines after "+", "-" or a blank
+	Change  string    // the lines that the agent asks to write, each after "+", "-" or a space
 	At      time.Time // since when; zero: not known
 	Command string    // what to type
 	Actions []Action  // what the user can do about it from a screen, the usual one first
@@ -84,7 +84,7 @@ type View struct {
 	ID      string `json:"id"`
 	From    string `json:"from,omitempty"`
 	About   string `json:"about"`
-	Change  string `json:"change,omitempty"` // what would be written, as lines after "+", "-" or a blank
+	Change  string `json:"change,omitempty"` // the lines that the agent asks to write, each after "+", "-" or a space
 	At      string `json:"at,omitempty"`     // since when; absent: not known
 	Command string `json:"command"`          // what to type
 

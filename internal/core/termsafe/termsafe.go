@@ -4,6 +4,7 @@
 package termsafe
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -76,6 +77,27 @@ const emojiSelector = 0xfe0f
 
 func pictograph(r rune) bool {
 	return r == 0xa9 || r == 0xae || r >= 0x203c && r <= 0x2bff && r != 0x2800 || r >= 0x1f000 && r <= 0x1faff
+}
+
+// Visible writes the characters that Clean leaves out so that they are seen, for text that is judged before it is used: a carriage return as
+// ␍, a line separator as <U+2028>. With lines, line feeds stay; otherwise they become ⏎. Tabs stay.
+func Visible(s string, lines bool) string {
+	var b strings.Builder
+	for _, r := range s {
+		switch {
+		case r == '\t', r == '\n' && lines, r == 0xfe0f, !Unsafe(r): // U+FE0F: the selector of an emoji
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteRune('⏎')
+		case r < 0x20:
+			b.WriteRune('␀' + r)
+		case r == 0x7f:
+			b.WriteRune('␡')
+		default:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		}
+	}
+	return b.String()
 }
 
 // Unsafe tells which characters are never shown. The selector of an emoji is one of them, and shown behind its pictograph alone.

@@ -61,3 +61,17 @@ func TestFillers(t *testing.T) {
 		}
 	}
 }
+
+// TestVisible: no character of a text that is judged before it is used goes unseen.
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	const text = "a\tb\r\nc\x1b\u2028\u202e\x7f ❤\ufe0f"
+	for lines, want := range map[bool]string{
+		true:  "a\tb␍\nc␛<U+2028><U+202E>␡ ❤\ufe0f",
+		false: "a\tb␍⏎c␛<U+2028><U+202E>␡ ❤\ufe0f",
+	} {
+		if got := Visible(text, lines); got != want {
+			t.Errorf("lines %v: %q, want %q", lines, got, want)
+		}
+	}
+}

@@ -165,24 +165,30 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestCreateSelects: the agent that was started is selected once it is there, unless the user has gone elsewhere.
+// TestCreateSelects: the agent that was started is selected when it appears, and no agent that another started.
 func TestCreateSelects(t *testing.T) {
-	for moved, want := range map[bool]bool{false: true, true: false} {
-		r := newRig(t, 100, 24)
-		r.program(0, "x: claude runs")
-		r.press("n", "enter", "enter", "enter", "enter")
-		if moved {
-			r.press("j")
-		}
+	fresh := func(name string) *Snapshot {
 		s := twelve()
 		s.Agents[0].Instance = "claude:docs:0123456789ab" // joined a bus meanwhile
-		fresh := s.Agents[0]
-		fresh.Agent, fresh.Session, fresh.Instance = "zz-fresh", "zz-fresh", ""
-		s.Agents = append(s.Agents, fresh)
-		r.send(snapMsg{snap: s})
-		if got := r.current().Agent == "zz-fresh"; got != want {
-			t.Errorf("moved %v: selected is %s", moved, r.current().Agent)
-		}
+		a := s.Agents[0]
+		a.Agent, a.Session, a.Instance = name, name, ""
+		s.Agents = append(s.Agents, a)
+		return s
+	}
+	r := newRig(t, 100, 24)
+	r.program(0, "x: claude runs")
+	r.snap = fresh("zz-mine")
+	r.press("n", "enter", "enter", "enter", "enter")
+	if got := r.current().Agent; got != "zz-mine" {
+		t.Errorf("selected is %s", got)
+	}
+
+	r = newRig(t, 100, 24)
+	r.program(0, "x: claude runs")
+	r.press("n", "enter", "enter", "enter", "enter") // no session came of it
+	r.send(snapMsg{snap: fresh("zz-other")})
+	if got := r.current().Agent; got == "zz-other" {
+		t.Error("an agent that another started is selected")
 	}
 }
 
@@ -194,7 +200,20 @@ func TestDecideShowsChange(t *testing.T) {
 	s.Waits[0].Change = "-return nil\n+return \x1b[2Jerr\n" + strings.Repeat("+more\n", 40)
 	r.send(snapMsg{snap: s})
 	r.press("tab", "a")
-	r.sees("approve: api-2", "-return nil", "+return ", "… 32 more lines: tutti approve --full", "y yes · n no")
+	r.sees("approve: api-2", "-return nil", "+return ", " more lines: tutti approve --full", "y yes · n no")
+	s.Waits[0].Change = "+" + strings.Repeat(" ", 150) + "hidden"
+	r.send(snapMsg{snap: s})
+	r.press("esc", "a")
+	r.sees("hidden", "y yes · n no")
+	for _, height := range []int{10, 12, 16} { // the answers are always there
+		r := newRig(t, 40, height)
+		s := twelve()
+		s.Waits[0].Change = strings.Repeat("+more\n", 40)
+		s.Waits[0].Text = strings.Repeat("a long text ", 40)
+		r.send(snapMsg{snap: s})
+		r.press("tab", "a")
+		r.sees("tutti approve --full", "y yes · n no", " …")
+	}
 	s = twelve()
 	s.Waits[0].Change = "+another text"
 	r.send(snapMsg{snap: s})

@@ -58,11 +58,12 @@ func (a *Agent) sessionKey() string {
 
 // sessions are the sessions of the snapshot.
 func (m *Model) sessions() map[string]bool {
+	if m.snap == nil {
+		return nil
+	}
 	all := map[string]bool{"": true}
-	if m.snap != nil {
-		for i := range m.snap.Agents {
-			all[m.snap.Agents[i].sessionKey()] = true
-		}
+	for i := range m.snap.Agents {
+		all[m.snap.Agents[i].sessionKey()] = true
 	}
 	return all
 }
@@ -77,5 +78,8 @@ func (m *Model) chooseNew() {
 			m.selected, m.wait, m.known = a.key(), "", nil
 			return
 		}
+	}
+	if m.started {
+		m.known = nil
 	}
 }

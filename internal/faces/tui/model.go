@@ -56,7 +56,8 @@ type Model struct {
 	at        int    // its place, kept when it goes away
 	top       int    // the first row that is shown
 	marked    map[string]bool
-	known     map[string]bool // sessions before one was started, which is selected once it is there; nil: none is awaited
+	known     map[string]bool // sessions before one was started from here; nil: none is expected
+	started   bool            // the one that is expected has been started: the next snapshot has it
 	wait      string          // id of the selected thing that waits
 	byMachine bool
 	filter    string
@@ -137,6 +138,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		if msg.err {
 			m.known = nil
 		}
+		m.started = m.known != nil
 		if !m.wrong || msg.err {
 			m.say(msg.said, msg.err)
 		}
@@ -336,6 +338,7 @@ func (m *Model) choose(i int) *Wait {
 		}
 		m.selected = w.Agent
 	}
+	m.known = nil
 	return w
 }
 
@@ -372,7 +375,7 @@ func (m *Model) click(y, x int) {
 		n := lines([]row{r}, l)
 		if y < at+n {
 			if r.agent != nil {
-				m.selected, m.wait = r.agent.key(), ""
+				m.selected, m.wait, m.known = r.agent.key(), "", nil
 				m.at = slices.Index(m.agents(), r.agent)
 			}
 			return

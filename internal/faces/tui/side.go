@@ -26,7 +26,7 @@ func (m *Model) side(width, height int) (lines []string) {
 		}
 	}
 	lines = append(lines, rule(strings.Join(title, " · "), width))
-	room := height - 2
+	room := max(0, height-2)
 	body := m.body(a, width, room)
 	for i := range max(0, room) {
 		line := ""

@@ -35,7 +35,7 @@ type Wait struct {
 	ID      string
 	Agent   string // the key of the agent whose it is; "" for none of the list
 	Text    string
-	Change  string // what an agent asks to write, as lines after "+", "-" or a blank
+	Change  string // the lines that an agent asks to write, each after "+", "-" or a space
 	Since   time.Time
 	Command string        // what to type in a terminal
 	Actions []todo.Action // as its source offers them; "approve" and "deny" have keys of their own

@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"tutti/internal/attention/approval"
 	"tutti/internal/attention/todo"
-	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -63,11 +63,17 @@ func (m *Model) layout() (l layout) {
 	case m.message != "" || m.o.ReadOnly != "":
 		l.foot = 2
 	}
-	if m.snap != nil && len(m.snap.Waits) > 0 {
-		l.waits = 1 + min(len(m.snap.Waits), max(1, (m.height-6)/3))
-	}
+	l.waits = m.waitLines()
 	l.list = max(0, m.height-1-l.waits-l.foot)
 	return l
+}
+
+// waitLines is how many lines what waits takes, with its heading.
+func (m *Model) waitLines() int {
+	if m.snap == nil || len(m.snap.Waits) == 0 {
+		return 0
+	}
+	return 1 + min(len(m.snap.Waits), max(1, (m.height-6)/3))
 }
 
 // View draws the screen.
@@ -226,18 +232,29 @@ func (m *Model) waits(l layout) (lines []string) {
 	return lines
 }
 
+// maxTitle is how many lines what is asked may take.
+const maxTitle = 4
+
 // question draws what is asked.
 func (m *Model) question() (lines []string) {
 	q := m.ask
 	f := &q.fields[q.at]
+	answers := 1
+	if len(f.choices) > 3 {
+		answers = len(f.choices) + 1
+	}
+	room := m.height - 1 - m.waitLines() - answers // for what is asked and what would be written
 	if q.title != "" {
-		for line := range strings.Lines(kit.Folded(kit.Clean(q.title), 0, m.width)) {
-			if len(lines) < 4 {
-				lines = append(lines, paint(yellow, fit(strings.TrimRight(line, "\n"), m.width)))
-			}
+		title := strings.Split(strings.TrimRight(kit.Folded(kit.Clean(q.title), 0, m.width), "\n"), "\n")
+		if most := max(1, min(maxTitle, room-1)); len(title) > most {
+			title = title[:most]
+			title[most-1] = kit.Truncate(title[most-1], m.width-2) + " …"
+		}
+		for _, line := range title {
+			lines = append(lines, paint(yellow, fit(line, m.width)))
 		}
 	}
-	lines = append(lines, changed(q.change, m.width, m.height-12)...)
+	lines = append(lines, changed(q.change, m.width, room-len(lines)-2)...)
 	if f.choices == nil {
 		return append(lines, tail(f.label+f.value, m.width-1))
 	}
@@ -254,30 +271,19 @@ func (m *Model) question() (lines []string) {
 	return append(lines, fit("esc cancel", m.width))
 }
 
-// changed draws what would be written, on so many lines at most.
+// changed draws what would be written, on so many lines at most. A line that is too long goes on below.
 func changed(text string, width, most int) (lines []string) {
-	if text == "" || most < 2 {
-		return nil
-	}
-	all := strings.Split(termsafe.CleanBlock(text), "\n")
-	shown := all
-	if len(all) > most {
-		shown = all[:most-1]
-	}
-	for _, line := range shown {
-		colour := ""
-		switch {
-		case strings.HasPrefix(line, "+"):
-			colour = green
-		case strings.HasPrefix(line, "-"):
-			colour = red
+	colours := map[byte]string{'+': green, '-': red}
+	for _, line := range approval.ChangeLines(text) {
+		for part := range strings.SplitSeq(ansi.Hardwrap(line.Text, width, true), "\n") {
+			lines = append(lines, paint(colours[line.Sign], fit(part, width)))
 		}
-		lines = append(lines, paint(colour, fit(line, width)))
 	}
-	if rest := len(all) - len(shown); rest > 0 {
-		lines = append(lines, fit("… "+kit.Plural(rest, "more line")+": tutti approve --full", width))
+	if len(lines) <= max(0, most) {
+		return lines
 	}
-	return lines
+	shown := lines[:max(0, most-1)]
+	return append(shown, fit("… "+kit.Plural(len(lines)-len(shown), "more line")+": tutti approve --full", width))
 }
 
 // tail is the end of a line that does not fit.

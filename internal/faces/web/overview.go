@@ -7,10 +7,10 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"tutti/internal/app"
+	"tutti/internal/attention/approval"
 	"tutti/internal/attention/overview"
 	"tutti/internal/attention/todo"
 	"tutti/internal/comms/machines"
@@ -75,7 +75,7 @@ func waitsList(snap *Snapshot, v *visit) node {
 		id := short("wait", w.ID)
 		head := []node{peer(w.Text)}
 		if w.Change != "" {
-			head = append(head, el("pre", changeLines(w.Change)...).with("tabindex", "0", "role", "region", "aria-label", "What would be written"))
+			head = append(head, el("pre", changeLines(w.Change)...).with("tabindex", "0", "role", "region", "aria-label", "What the agent asks to write"))
 		}
 		if !w.Since.IsZero() {
 			head = append(head, el("p", since(w.Since), txt(" ago")))
@@ -101,15 +101,9 @@ func waitsList(snap *Snapshot, v *visit) node {
 
 // changeLines are the lines of a change, coloured as they are in a terminal.
 func changeLines(text string) (out []node) {
-	for line := range strings.SplitSeq(termsafe.CleanBlock(text), "\n") {
-		tag := "span"
-		switch {
-		case strings.HasPrefix(line, "-"):
-			tag = "span.s1"
-		case strings.HasPrefix(line, "+"):
-			tag = "span.s2"
-		}
-		out = append(out, el(tag, txt(line)), txt("\n"))
+	tags := map[byte]string{'-': "span.s1", '+': "span.s2", ' ': "span"}
+	for _, line := range approval.ChangeLines(text) {
+		out = append(out, el(tags[line.Sign], txt(line.Text)), txt("\n"))
 	}
 	return out
 }

@@ -45,7 +45,7 @@ func start(t *testing.T, home string, argv ...string) (c *exec.Cmd, out io.Reade
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
-		for _, p := range proc.WithEnv("HOME", home) { // what it started and an end would spare
+		for _, p := range proc.WithEnv("HOME", home) { // child processes that survive its end
 			_ = syscall.Kill(p.PID, syscall.SIGKILL)
 		}
 	})

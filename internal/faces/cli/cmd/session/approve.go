@@ -12,7 +12,6 @@ import (
 	"tutti/internal/agents/driver"
 	"tutti/internal/attention/approval"
 	"tutti/internal/core/render"
-	"tutti/internal/core/termsafe"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 )
@@ -224,7 +223,11 @@ func listApprovals(c *kit.Call, state string, full bool) error {
 		r := &all[i]
 		c.Prose("", 2, kit.Clean(r.Title(""))+" ("+kit.Clean(cmp.Or(r.Instance, r.CLI+" in "+c.App.Shown(r.Dir)))+", "+kit.Ago(time.Since(r.At))+")")
 		showChange(c, r.Change, full)
-		c.Line("  tutti approve " + r.ID + "    tutti deny " + r.ID)
+		if slices.ContainsFunc(r.Options, func(o approval.Option) bool { return o.ID != approval.Deny }) {
+			c.Line("  tutti approve " + r.ID + "    tutti deny " + r.ID)
+		} else {
+			c.Prose("  ", 2, "tutti deny "+r.ID+"    yes only at its dialog, because not all of it can be shown here")
+		}
 		if others := others(r); others != "" {
 			c.Prose("  ", 2, "--option: "+others)
 		}
@@ -237,22 +240,19 @@ const shownChange = 20
 
 // showChange prints what an agent asks to write.
 func showChange(c *kit.Call, text string, full bool) {
-	if text == "" {
-		return
-	}
-	all := strings.Split(termsafe.CleanBlock(text), "\n")
+	all := approval.ChangeLines(text)
 	shown := all
 	if len(all) > shownChange && !full {
 		shown = all[:shownChange]
 	}
 	for _, line := range shown {
-		switch {
-		case strings.HasPrefix(line, "-"):
-			line = c.Paint(kit.Red, line)
-		case strings.HasPrefix(line, "+"):
-			line = c.Paint(kit.Green, line)
+		switch line.Sign {
+		case '-':
+			line.Text = c.Paint(kit.Red, line.Text)
+		case '+':
+			line.Text = c.Paint(kit.Green, line.Text)
 		}
-		c.Line("    " + line)
+		c.Line("    " + line.Text)
 	}
 	if rest := len(all) - len(shown); rest > 0 {
 		c.Line("    … " + kit.Plural(rest, "more line") + ": tutti approve --full")
