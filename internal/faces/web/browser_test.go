@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -15,35 +14,20 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"tutti/internal/test/chromium"
 	"tutti/internal/test/hostile"
 )
 
 // browser starts a Chromium, and skips the test where there is none.
 func browser(t *testing.T) context.Context {
 	t.Helper()
-	var path string
-	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Skip("SKIPPED: chromium is not installed")
-	}
-	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU,
-		chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"),
-	}
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(ctx)
-	t.Cleanup(end)
-	ctx, late := context.WithTimeout(ctx, 5*time.Minute) // on a busy machine; quiet, a test takes seconds
+	ctx, late := context.WithTimeout(t.Context(), 5*time.Minute) // on a busy machine; quiet, a test takes seconds
 	t.Cleanup(late)
+	ctx, stop, err := chromium.Start(ctx, chromedp.Flag("host-resolver-rules", "MAP evil.example 127.0.0.1"))
+	if err != nil {
+		t.Skipf("SKIPPED: %v", err)
+	}
+	t.Cleanup(stop)
 	return ctx
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tutti/internal/agents/driver"
+	"tutti/internal/test/chromium"
 	"tutti/internal/test/progfile"
 )
 
@@ -70,30 +71,17 @@ func staged(t *testing.T, version string) *stage {
 	}
 	s.keys("new-session", "-d", "-s", "top", "-x", "160", "-y", "45", "--", "env", "HOME="+s.d.home, filepath.Join(filepath.Dir(here.full), "tutti"), "top")
 	s.until("top is there", func() bool { return strings.Contains(s.top(), "nothing waits for you") })
-	s.page = chromium(t)
+	page, stop, err := chromium.Start(t.Context())
+	if err != nil {
+		t.Skipf("NOT TRIED: %v", err)
+	}
+	t.Cleanup(stop)
+	s.page = page
 	if err := chromedp.Do(s.page, chromedp.Navigate(link.URL)); err != nil {
 		t.Fatal(err)
 	}
 	s.until("the page is there", func() bool { return strings.Contains(s.text(), "Nothing waits for you.") })
 	return s
-}
-
-// chromium starts a browser.
-func chromium(t *testing.T) context.Context {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("NOT TRIED: chromium is not installed")
-	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU}
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, stop := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(stop)
-	ctx, end := chromedp.NewContext(ctx)
-	t.Cleanup(end)
-	return ctx
 }
 
 func (s *stage) top() string { return s.keys("capture-pane", "-p", "-t", "=top:") }

@@ -5,18 +5,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
 	"net/url"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"tutti/internal/test/chromium"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -58,7 +57,9 @@ func (h *home) page(save saver) error {
 	if err := json.Unmarshal(line, &link); err != nil {
 		return err
 	}
-	ctx, stop, err := h.browser()
+	ctx, late := context.WithTimeout(h.ctx, 2*time.Minute)
+	defer late()
+	ctx, stop, err := chromium.Start(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,27 +114,6 @@ func ready(ctx context.Context) (err error) {
 		}
 	}
 	return err
-}
-
-// browser starts Chromium.
-func (h *home) browser() (ctx context.Context, stop func(), err error) {
-	path := ""
-	for _, name := range []string{"google-chrome", "chromium", "chromium-headless-shell"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-		}
-	}
-	if path == "" {
-		return nil, nil, errors.New("chromium is not installed")
-	}
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(path), chromedp.Headless, chromedp.NoFirstRun, chromedp.DisableGPU}
-	if os.Getuid() == 0 {
-		options = append(options, chromedp.NoSandbox)
-	}
-	ctx, late := context.WithTimeout(h.ctx, 2*time.Minute)
-	ctx, end := chromedp.NewExecAllocator(ctx, options...)
-	ctx, done := chromedp.NewContext(ctx)
-	return ctx, func() { done(); end(); late() }, nil
 }
 
 func take(ctx context.Context, s shot, save saver) error {
