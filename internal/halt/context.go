@@ -29,7 +29,7 @@ func Context(parent context.Context, look <-chan struct{}) (context.Context, con
 		if !present() {
 			return false
 		}
-		s, mark := readWhole()
+		s, mark := readWhole(settle)
 		if !s.Halted {
 			return false
 		}
@@ -48,13 +48,14 @@ func Context(parent context.Context, look <-chan struct{}) (context.Context, con
 	return ctx, stop
 }
 
-// settle is how long the reason of an entry that has just appeared is waited for at most, and settleStep
-// how often it is looked for. [Raise] adds it a fraction of a millisecond after making the entry, later
-// only where it was put off the processor in between. Together with pollEvery and countFirst this stays
-// below 100 ms.
+// settle is how long the end of an action waits for the reason of an entry that has just appeared, settleShown how
+// long a part that only shows the halt does, and settleStep how often both look. [Raise] adds the reason a fraction of a
+// millisecond after making the entry, later only where it was put off the processor in between. Together with pollEvery
+// and countFirst settle stays below 100 ms.
 const (
-	settle     = 15 * time.Millisecond
-	settleStep = time.Millisecond
+	settle      = 15 * time.Millisecond
+	settleShown = 250 * time.Millisecond
+	settleStep  = time.Millisecond
 )
 
 // countFirst is how long counting the halt may hold up the end of a context. The process may exit as
@@ -63,10 +64,10 @@ const (
 const countFirst = 20 * time.Millisecond
 
 // Settled is [Read] for a part of the program that runs for long and may have been woken by the entry
-// before its reason was there: it waits up to 15 ms for the reason of an entry that is about as young,
+// before its reason was there: it waits up to 250 ms for the reason of an entry that is about as young,
 // and for nothing else. What a single command does is asked of [Check], which never waits.
 func Settled() State {
-	s, mark := readWhole()
+	s, mark := readWhole(settleShown)
 	if s.Halted {
 		_ = note(mark) // a counter that cannot be written must not change the answer
 	}
@@ -74,13 +75,13 @@ func Settled() State {
 }
 
 // readWhole looks as read does, and again while a reason may still come.
-func readWhole() (s State, mark int64) {
-	for end := time.Now().Add(settle); ; time.Sleep(settleStep) {
+func readWhole(most time.Duration) (s State, mark int64) {
+	for end := time.Now().Add(most); ; time.Sleep(settleStep) {
 		s, mark = read()
 		if !s.Halted || s.Unreadable || s.Reason != "" {
 			return s, mark
 		}
-		if time.Since(s.Since).Abs() > 2*settle || !time.Now().Before(end) {
+		if time.Since(s.Since).Abs() > 2*most || !time.Now().Before(end) {
 			return s, mark
 		}
 	}
@@ -95,7 +96,7 @@ func WaitFor(ctx context.Context, look <-chan struct{}, halted bool) (State, err
 			return false
 		}
 		var mark int64
-		if s, mark = readWhole(); s.Halted {
+		if s, mark = readWhole(settle); s.Halted {
 			_ = note(mark)
 		}
 		return s.Halted == halted

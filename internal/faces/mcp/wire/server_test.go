@@ -249,7 +249,8 @@ func TestEndWithoutReader(t *testing.T) {
 	}
 	start := time.Now()
 	stop()
-	if err := <-ended; err != nil || time.Since(start) > time.Second {
+	// Far less than for ever; it takes a few milliseconds where the machine is not busy.
+	if err := <-ended; err != nil || time.Since(start) > 20*time.Second {
 		t.Errorf("Run returned %v after %v", err, time.Since(start))
 	}
 	_, _, _ = outR.Close(), inR.Close(), inW.Close()
