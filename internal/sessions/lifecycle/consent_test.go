@@ -74,7 +74,10 @@ func TestForeignRow(t *testing.T) {
 	_, err := m.Create(t.Context(), CreateRequest{Name: "program", Argv: []string{"--model", "x"}})
 	r.wants(err, Refused, "theirs")
 	if all, err := m.ResumeAll(t.Context(), ResumeRequest{}); err != nil || len(all) != 4 || all[0].Err == nil || all[1].Left == nil || all[2].Err == nil || all[3].Err != nil {
-		t.Errorf("all: %+v, %v", all, err)
+		t.Errorf("all: %v", err)
+		for _, one := range all {
+			t.Errorf("%+v", *one)
+		}
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {
 		t.Fatal("it was run")
