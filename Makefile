@@ -39,7 +39,7 @@ bench: build ## measure what is promised and rewrite the table in docs/performan
 soak: ## the long versions of the tests and every fuzz target; under an hour
 	@scripts/soak.sh
 
-soak-load: ## run the tests ten times beside 8 busy loops, once before a release; many hours
+soak-load: ## run the tests ten times beside 8 busy loops, once before a release; about 100 minutes
 	@scripts/soak-load.sh
 
 e2e: ## try the MCP server with official clients and real agent programs, kept in a cache folder (2 GB)

@@ -155,9 +155,9 @@ func (b *Bus) findStopped(ctx context.Context, w *app.World) error {
 	if err != nil {
 		return err
 	}
-	for who, sessions := range live {
-		stopped, err := office.Stopped(ctx, who, sessions)
-		b.stopped[who] = err == nil && stopped
+	for agent, sessions := range live {
+		stopped, err := office.Stopped(ctx, agent, sessions)
+		b.stopped[agent] = err == nil && stopped
 	}
 	return nil
 }

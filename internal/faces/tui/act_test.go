@@ -185,7 +185,7 @@ func TestCreateSelects(t *testing.T) {
 
 	r = newRig(t, 100, 24)
 	r.program(0, "x: claude runs")
-	r.press("n", "enter", "enter", "enter", "enter") // no session came of it
+	r.press("n", "enter", "enter", "enter", "enter") // it made no session
 	r.send(snapMsg{snap: fresh("zz-other")})
 	if got := r.current().Agent; got == "zz-other" {
 		t.Error("an agent that another started is selected")
