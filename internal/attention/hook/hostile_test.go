@@ -13,6 +13,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/core/termsafe"
+	"tutti/internal/test/boundtest"
 	"tutti/internal/test/hostile"
 )
 
@@ -52,6 +53,7 @@ func TestHostileTexts(t *testing.T) {
 // TestAllTexts: no text of a peer puts a line of ours, a control character or a tag of an agent program before a model.
 func TestAllTexts(t *testing.T) {
 	t.Parallel()
+	boundtest.OneGoroutine(t)
 	g := newRig(t)
 	me := g.whose("claude", "c1")
 	altered := 0

@@ -111,6 +111,7 @@ func TestFlood(t *testing.T) {
 
 // TestFloodWithoutIndex: without an index, too, few messages are read.
 func TestFloodWithoutIndex(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	b.flood(ana, bob.Instance, 21_000)
@@ -125,6 +126,7 @@ func TestFloodWithoutIndex(t *testing.T) {
 
 // TestSeenOfFlood: a reader that was shown many messages and acknowledged none still gets the next ones, each once, up to the last.
 func TestSeenOfFlood(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	b := newBus(t)
 	ana, bob := b.agent("claude", "ana"), b.agent("codex", "bob")
 	const n = 5000 // those below this are looked at as a whole

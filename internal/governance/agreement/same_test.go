@@ -16,6 +16,7 @@ import (
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/store"
 	"tutti/internal/store/memstore"
+	"tutti/internal/test/boundtest"
 )
 
 // again writes a line behind a journal as who does not ask: a matter, unsealed or under a key.
@@ -64,6 +65,7 @@ func TestSameID(t *testing.T) {
 // not makes no matter.
 func TestSpelling(t *testing.T) {
 	t.Parallel()
+	boundtest.OneGoroutine(t)
 	for name, plan := range map[string]string{
 		"as it is":      "%s",
 		"other case":    "HUMAN:Judge:000000000003",

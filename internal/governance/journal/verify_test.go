@@ -14,6 +14,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/core/signature"
 	"tutti/internal/store/memstore"
+	"tutti/internal/test/boundtest"
 )
 
 // sealed is a journal of six sealed entries by two writers.
@@ -313,6 +314,7 @@ func TestVerifyLong(t *testing.T) {
 // TestHostile gives Verify what costs most: it is to end soon, whatever it says.
 func TestHostile(t *testing.T) {
 	t.Parallel()
+	boundtest.OneGoroutine(t)
 	many := Keys{}
 	for range 64 {
 		many.Active = append(many.Active, signature.Generate().Public())

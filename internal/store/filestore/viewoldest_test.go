@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"tutti/internal/store"
+	"tutti/internal/test/boundtest"
 )
 
 // small lets a store take few documents for many.
@@ -121,6 +122,7 @@ func TestOldestOfVeryMany(t *testing.T) {
 // Hundreds that went are taken out of the table without a listing.
 func TestOldestAfterRemovals(t *testing.T) {
 	t.Parallel()
+	boundtest.OneGoroutine(t)
 	r := newRig(t)
 	small(r.s, 10, 20)
 	r.fill(fewChanges * 20)

@@ -7,10 +7,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"tutti/internal/test/boundtest"
 )
 
 // Ten thousand calls leave the heap where it was.
 func TestMemoryIsConstant(t *testing.T) {
+	if boundtest.Race {
+		t.Skip("the race detector takes memory of its own")
+	}
 	p := serve(t)
 	text := strings.Repeat("m", 2000)
 	round := func(n int) uint64 {
