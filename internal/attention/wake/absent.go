@@ -88,12 +88,12 @@ type absentee struct {
 	epoch uint64   // of the halts when they were sent
 }
 
-// Mail reports that a message is in the mailbox of a reader. It does not wait for the result; noted is false if nothing will
-// follow, because there are too many readers.
-func (a *Absent) Mail(who, from address.Instance, id string) (noted bool) {
+// Mail reports that a message is in the mailbox of a reader, as of a number of halts, see [halt.Epoch]: if there was another one since,
+// it causes no notice. Mail does not wait for the result; noted is false if nothing will follow, because there are too many readers.
+func (a *Absent) Mail(who, from address.Instance, id string, epoch uint64) (noted bool) {
 	one := a.find(who.Canonical())
-	if one != nil {
-		one.mail(from, id)
+	if one != nil && epoch == halt.Epoch() {
+		one.mail(from, id, epoch)
 	}
 	return one != nil
 }
@@ -194,8 +194,7 @@ func (one *absentee) idle() bool {
 }
 
 // mail takes note of a message. Mail that was sent before a halt causes no notice after it.
-func (one *absentee) mail(from address.Instance, id string) {
-	epoch := halt.Epoch()
+func (one *absentee) mail(from address.Instance, id string, epoch uint64) {
 	one.mu.Lock()
 	if one.epoch != epoch {
 		one.sent, one.epoch = nil, epoch

@@ -10,6 +10,7 @@ import (
 	"tutti/internal/attention/wake"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
+	"tutti/internal/halt"
 )
 
 // hold takes the mailbox of a reader, as the server of a sender does that is about to tell of it.
@@ -74,7 +75,7 @@ func TestTwoWithoutDesktop(t *testing.T) {
 		who := b.agent(name)
 		all = append(all, who)
 		b.mail(who, "env:"+name)
-		server.Mail(who, "codex:x:0a1b2c3d4e5f", "env:"+name)
+		server.Mail(who, "codex:x:0a1b2c3d4e5f", "env:"+name, halt.Epoch())
 	}
 	for _, who := range all {
 		b.out.shows(t, " mail: mail waits for "+string(who)+", and it has not been read: 1 message\n")

@@ -239,7 +239,7 @@ func (m *mailer) waits(who address.Instance, kind string) bool {
 
 // noted looks after a message.
 func (m *mailer) noted(who, from address.Instance, id string) {
-	if !m.absent.Mail(who, from, id) {
+	if !m.absent.Mail(who, from, id, halt.Epoch()) {
 		m.full.Do(func() {
 			m.Fault("mail waits in more than " + strconv.Itoa(maxReaders) + " mailboxes; there are no notices about the others")
 		})

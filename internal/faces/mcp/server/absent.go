@@ -9,6 +9,7 @@ import (
 	"tutti/internal/bus/mail"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/core/address"
+	"tutti/internal/halt"
 )
 
 // newAbsent looks after those whom this connection has sent mail and who have no session.
@@ -32,6 +33,6 @@ func (v *server) tells() bool {
 // deposited notes a message to an agent without a connection. It does not wait for the notice.
 func (v *server) deposited(b *bus, from *identity.Speaker, r *mail.Receipt) {
 	if r.Outcome == mail.Deposited && v.tells() {
-		b.absent.Mail(r.To, from.Instance, r.ID)
+		b.absent.Mail(r.To, from.Instance, r.ID, halt.Epoch())
 	}
 }

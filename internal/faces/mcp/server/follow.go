@@ -125,7 +125,7 @@ func (v *server) outgoing(ctx context.Context, b *bus, own address.Instance, sin
 		if err != nil || found.Live > 0 || found.Kind == members.Refuse || found.Kind == members.DeliverHint {
 			continue
 		}
-		b.absent.Mail(e.Target, own, e.ID)
+		b.absent.Mail(e.Target, own, e.ID, last.Count)
 	}
 	return now
 }
