@@ -127,6 +127,8 @@ func decide(ctx context.Context, c *kit.Call, state string, a approval.Answer) e
 		a.Face, a.By = face, "by a button"
 	}
 	switch err := approval.Give(state, id, a); {
+	case errors.Is(err, approval.ErrOption) && deniesOnly(r):
+		return kit.BadState("look at its dialog: tutti session attach", "%s: %s", r.ID, dialogOnly)
 	case errors.Is(err, approval.ErrOption):
 		return kit.UsageHint("one of: "+optionsOf(r), "%s: no such answer", kit.Clean(a.Option))
 	case errors.Is(err, approval.ErrGone), errors.Is(err, approval.ErrAnswered):
@@ -205,6 +207,13 @@ func optionsOf(r *approval.Request) string {
 	return strings.Join(all, ", ")
 }
 
+// dialogOnly is said of a request that takes nothing but a no from elsewhere.
+const dialogOnly = "yes only at its dialog, because not all of it can be shown here"
+
+func deniesOnly(r *approval.Request) bool {
+	return !slices.ContainsFunc(r.Options, func(o approval.Option) bool { return o.ID != approval.Deny })
+}
+
 // listApprovals prints what waits, each with the commands that answer it.
 func listApprovals(c *kit.Call, state string, full bool) error {
 	all, err := approval.List(state)
@@ -223,10 +232,10 @@ func listApprovals(c *kit.Call, state string, full bool) error {
 		r := &all[i]
 		c.Prose("", 2, kit.Clean(r.Title(""))+" ("+kit.Clean(cmp.Or(r.Instance, r.CLI+" in "+c.App.Shown(r.Dir)))+", "+kit.Ago(time.Since(r.At))+")")
 		showChange(c, r.Change, full)
-		if slices.ContainsFunc(r.Options, func(o approval.Option) bool { return o.ID != approval.Deny }) {
-			c.Line("  tutti approve " + r.ID + "    tutti deny " + r.ID)
+		if deniesOnly(r) {
+			c.Prose("  ", 2, "tutti deny "+r.ID+"    "+dialogOnly)
 		} else {
-			c.Prose("  ", 2, "tutti deny "+r.ID+"    yes only at its dialog, because not all of it can be shown here")
+			c.Line("  tutti approve " + r.ID + "    tutti deny " + r.ID)
 		}
 		if others := others(r); others != "" {
 			c.Prose("  ", 2, "--option: "+others)

@@ -91,3 +91,30 @@ func TestShowChange(t *testing.T) {
 		}
 	}
 }
+
+// A yes to what could not be shown whole is refused with the place where it can be given.
+func TestApproveUnseen(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	a := app.New(app.Settings{})
+	state, err := a.StateDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := approval.Ask(state, approval.Request{
+		CLI: "opencode", PID: proc.Self().PID, Tool: "Write", About: strings.Repeat("a", approval.MaxAbout+1), At: time.Now(),
+		Options: []approval.Option{{ID: approval.Allow, Label: "Yes"}, {ID: approval.Deny, Label: "No"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	all, err := approval.List(state)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	call := &kit.Call{Input: &kit.Input{Under: kit.Tutti, Verb: &ApproveVerbs[0], Args: []string{all[0].ID}}, App: a, OutFile: &bytes.Buffer{}}
+	err = decide(t.Context(), call, state, approval.Answer{Option: approval.Allow})
+	if err == nil || !strings.Contains(err.Error(), dialogOnly) || kit.ExitCode(err, kit.Tutti) != kit.ExitState {
+		t.Error(err)
+	}
+}
