@@ -54,7 +54,7 @@ $skips"
 concurrent() {
 	go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}} {{.ImportPath}}{{end}}' ./... | while read -r dir path; do
 		case $path in */archtest | */pictures | */site | */bench) continue ;; esac
-		if grep -qsE '^\s*go [a-z(]|\.Go\(|"sync(/atomic)?"' "$dir"/*.go; then echo "$path"; fi
+		if grep -qsE '^\s*go [a-z(]|\.Go\(|sync\.[CMPRW]|atomic\.' "$dir"/*.go; then echo "$path"; fi
 	done
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/tailscale/hujson"
 
@@ -86,11 +87,13 @@ func skipJSON(src []byte, at int) int {
 }
 
 // jsonPlace finds the place in the errors of the parser.
-var jsonPlace = regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
+var jsonPlace = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^hujson: line (\d+), column (\d+): `)
+})
 
 func jsonFault(err error) error {
 	src := err.Error()
-	m := jsonPlace.FindStringSubmatch(src)
+	m := jsonPlace().FindStringSubmatch(src)
 	if m == nil {
 		return err
 	}

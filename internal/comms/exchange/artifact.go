@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"tutti/internal/comms/protocol"
 	"tutti/internal/platform/atomicfile"
@@ -114,7 +115,9 @@ func (r route) pushArtifact(ctx context.Context, p errand) error {
 }
 
 // artifactLine is a line of a body that names an artifact with its hash.
-var artifactLine = regexp.MustCompile(`(?m)^- (artifacts/[0-9A-Za-z._/-]+) sha256:([0-9a-f]{64})$`)
+var artifactLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^- (artifacts/[0-9A-Za-z._/-]+) sha256:([0-9a-f]{64})$`)
+})
 
 // maxArtifacts is how many artifacts of one message are looked at.
 const maxArtifacts = 16
@@ -125,7 +128,7 @@ func (r *inquiry) artifacts(text []byte) {
 	if r.box == nil || r.j.Word != protocol.Process || !bytes.Contains(text, []byte(protocol.ArtifactFolder+"/")) {
 		return
 	}
-	for _, m := range artifactLine.FindAllSubmatch(text, maxArtifacts) {
+	for _, m := range artifactLine().FindAllSubmatch(text, maxArtifacts) {
 		ref, want := string(m[1]), string(m[2])
 		path, err := r.box.Artifact(ref)
 		if err != nil {

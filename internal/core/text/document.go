@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
@@ -54,12 +55,14 @@ func One(src []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-var faultLine = regexp.MustCompile(`line (\d+): `)
+var faultLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`line (\d+): `)
+})
 
 // faultOf takes the line out of what the parser says.
 func faultOf(err error) error {
 	src := strings.TrimPrefix(err.Error(), "yaml: ")
-	m := faultLine.FindStringSubmatchIndex(src)
+	m := faultLine().FindStringSubmatchIndex(src)
 	if m == nil {
 		return &Fault{Line: 1, Reason: src}
 	}

@@ -206,14 +206,16 @@ func (p *play) isRefused(ctx context.Context, who *party, tool string, args map[
 func inShort(why string) string {
 	const most = 150
 	why, _, _ = strings.Cut(why, "; ")
-	why = hashes.ReplaceAllStringFunc(why, brief)
+	why = hashes().ReplaceAllStringFunc(why, brief)
 	if len(why) > most {
 		why = why[:most] + "..."
 	}
 	return why
 }
 
-var hashes = regexp.MustCompile("sha256:[0-9a-f]{64}")
+var hashes = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("sha256:[0-9a-f]{64}")
+})
 
 func (p *play) threeSign(ctx context.Context) {
 	for n, who := range []*party{p.deal.people[2], p.deal.people[7], p.deal.people[11]} {
@@ -284,7 +286,7 @@ func (p *play) oneByte(ctx context.Context) {
 	}
 	for text := range strings.SplitSeq(out, "\n") {
 		if strings.Contains(text, named) {
-			p.say("you", "tutti negotiate verify, exit status %d: %s", code, hashes.ReplaceAllStringFunc(strings.TrimSpace(text), brief))
+			p.say("you", "tutti negotiate verify, exit status %d: %s", code, hashes().ReplaceAllStringFunc(strings.TrimSpace(text), brief))
 			return
 		}
 	}

@@ -47,6 +47,7 @@ func TestArchitecture(t *testing.T) {
 	t.Run("length", func(t *testing.T) { report(t, checkLength(t, g)) })
 	t.Run("document", func(t *testing.T) { report(t, checkDocument(t, g)) })
 	t.Run("opens", func(t *testing.T) { report(t, checkOpens(t, g)) })
+	t.Run("start", func(t *testing.T) { report(t, checkStart(t, g)) })
 	t.Run("fork lock", func(t *testing.T) { report(t, checkForkLock(t, g)) })
 	t.Run("keys", func(t *testing.T) { report(t, checkKeys(t, g)) })
 	t.Run("skips", func(t *testing.T) { report(t, checkSkips(t, g)) })

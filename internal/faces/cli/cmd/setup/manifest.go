@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"text/template"
 
 	"tutti/internal/core/address"
@@ -25,14 +26,16 @@ import (
 //go:embed manifest.tmpl
 var manifestText string
 
-var manifests = template.Must(template.New("manifest").Funcs(template.FuncMap{
-	"json": func(s string) string { return string(canonjson.AppendString(nil, s)) },
-}).Parse(manifestText))
+var manifests = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("manifest").Funcs(template.FuncMap{
+		"json": func(s string) string { return string(canonjson.AppendString(nil, s)) },
+	}).Parse(manifestText))
+})
 
 // manifest is the JSON of one of the templates.
 func manifest(name string, of any) []byte {
 	var b bytes.Buffer
-	if err := manifests.ExecuteTemplate(&b, name, of); err != nil {
+	if err := manifests().ExecuteTemplate(&b, name, of); err != nil {
 		panic(err) // the tests make each
 	}
 	return canonjson.Compact(b.Bytes())
