@@ -16,6 +16,7 @@ const (
 	gather = 2 * time.Second // conditions that begin within it share a notice
 	pause  = 3 * time.Second // between two notices
 	again  = time.Minute     // until the same thing may cause a notice again
+	finish = 2 * time.Second // for a notice that is being sent when the process has to end: it may have been shown, and is not to be shown twice
 
 	maxKnown = 2000
 	maxQueue = 100 // notices that were not accepted yet; the oldest are given up
@@ -243,7 +244,10 @@ func (d *Sender) try(ctx context.Context, m *Message, t *Try) {
 		t.State, t.Error = Failed, "the settings do not have it any more"
 		return
 	}
-	err := d.Channels[at].Send(ctx, m)
+	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(finish, stop) })()
+	err := d.Channels[at].Send(sending, m)
 	if err != nil && ctx.Err() != nil {
 		return // this process ends; it is tried again by the next one
 	}

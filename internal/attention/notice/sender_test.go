@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -19,16 +20,21 @@ type fake struct {
 	got   []Message
 	fails error
 	away  error
+	meets func() // called while it sends
 }
 
 func (f *fake) Name() string { return "fake" }
 func (f *fake) Ready() error { return f.away }
 
-func (f *fake) Send(_ context.Context, m *Message) error {
-	if f.fails == nil {
-		f.got = append(f.got, *m)
+func (f *fake) Send(ctx context.Context, m *Message) error {
+	if f.meets != nil {
+		f.meets()
 	}
-	return f.fails
+	if err := cmp.Or(f.fails, ctx.Err()); err != nil {
+		return err
+	}
+	f.got = append(f.got, *m)
+	return nil
 }
 
 // A rig is a sender with a clock that stands still.
@@ -260,5 +266,22 @@ func TestOf(t *testing.T) {
 	}
 	if s := strings.Join(got, ", "); s != "halted tutti, approval api, limited web, ended old, question claude:web:1" {
 		t.Error(s)
+	}
+}
+
+// A notice that is being sent when the process is interrupted is finished: the next process does not send it again.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	r.look(asks("api", "Bash"))
+	ctx, interrupt := context.WithCancel(t.Context())
+	r.far.meets = interrupt
+	r.at = r.at.Add(gather)
+	if _, err := r.Send(ctx); err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	if again := r.after(time.Hour); again != "" || len(r.far.got) != 1 {
+		t.Errorf("sent again: %q, in all %d times", again, len(r.far.got))
 	}
 }
