@@ -144,6 +144,7 @@ func Take(ctx context.Context, o *Options) (*View, error) {
 		for i := range v.Rows {
 			v.Rows[i].report(home)
 		}
+		v.haltStates()
 		if o.Facts {
 			v.learn(a, home)
 		}
@@ -158,6 +159,16 @@ func Take(ctx context.Context, o *Options) (*View, error) {
 	v.Waiting = v.asking(person)
 	v.Blind = v.waitingHere(ctx, w, person, actor)
 	return v, err
+}
+
+// haltStates adds what the halt does to each agent.
+func (v *View) haltStates() {
+	for i := range v.Rows {
+		r := &v.Rows[i]
+		if a := v.Reached.Of(r.Program.PID, string(r.Instance)); a != nil && r.Halted {
+			r.HaltState = a.HaltState()
+		}
+	}
 }
 
 // own adds what is known of the bus of this folder.

@@ -22,6 +22,7 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/attention/hookmark"
+	"tutti/internal/attention/overview"
 	"tutti/internal/core/address"
 	"tutti/internal/platform/proc"
 	"tutti/internal/platform/smallfile"
@@ -66,17 +67,17 @@ func (a *Agent) Stops() bool {
 	return a.State == Acknowledged || a.State == Denied || a.State == Interrupted
 }
 
-// Short is the state in a few words, for a table.
-func (a *Agent) Short() string {
+// HaltState is the state as the screens show it.
+func (a *Agent) HaltState() overview.HaltState {
 	switch {
 	case a.Stops():
-		return "halted"
+		return overview.HaltStops
 	case a.State == Elsewhere:
-		return "not reached by the halt"
+		return overview.HaltElsewhere
 	case a.State == Unproven:
-		return "halt not confirmed: needs halt --kill"
+		return overview.HaltUnconfirmed
 	}
-	return "not stopped: needs halt --kill"
+	return overview.HaltMissed
 }
 
 // Of returns the line of an agent: of its process, else of its id. Nil: there is none.

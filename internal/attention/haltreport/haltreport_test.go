@@ -209,7 +209,7 @@ func TestShort(t *testing.T) {
 	}{
 		{7, "", "not stopped: needs halt --kill"}, {0, "claude:api:aaaaaaaaaaaa", "halted"}, {9, "claude:api:aaaaaaaaaaaa", "halt not confirmed: needs halt --kill"},
 	} {
-		if a := r.Of(c.pid, c.instance); a == nil || a.Short() != c.want {
+		if a := r.Of(c.pid, c.instance); a == nil || a.HaltState().Words() != c.want {
 			t.Errorf("pid %d, %s: got %+v, want %q", c.pid, c.instance, a, c.want)
 		}
 	}

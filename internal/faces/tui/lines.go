@@ -16,10 +16,10 @@ func clock(t time.Time) string { return t.Local().Format("15:04:05") }
 // text is a snapshot as plain lines.
 func text(o *Options, s *Snapshot, width int) (lines []string) {
 	m := &Model{o: o, snap: s, now: s.At, marked: map[string]bool{}, width: max(minWidth, width), height: 1 << 20}
-	lines = append(lines, s.Headline())
 	if s.Halt != "" {
-		lines[0] = "HALTED: " + kit.Clean(s.Halt)
+		lines = append(lines, s.halted())
 	}
+	lines = append(lines, s.Headline())
 	rows := m.rows()
 	cols := columnsOf(s, m.now, rows, m.width)
 	head := ""

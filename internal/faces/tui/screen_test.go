@@ -10,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"tutti/internal/attention/overview"
 	"tutti/internal/attention/todo"
 )
 
@@ -153,6 +154,9 @@ func TestHalted(t *testing.T) {
 		r.press("j")
 	}
 	r.sees("■ halted, working")
+	s.Agents[0].HaltState = overview.HaltMissed
+	r.send(snapMsg{snap: s})
+	r.sees("HALTED, but 1 agent is not stopped: tutti halt --kil", "✗ not stopped")
 }
 
 // TestKeys gives commands other keys, by which help and foot change as well.

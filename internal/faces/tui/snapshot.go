@@ -67,6 +67,8 @@ func (a *Agent) doing() (text string, how look) {
 		text += "?"
 	}
 	switch {
+	case a.Halted && a.HaltState.Bad():
+		text, how = a.HaltState.Words(), look{"✗", red}
 	case a.Halted:
 		text, how = "halted, "+text, look{"■", red}
 	case a.Paused:
@@ -129,6 +131,23 @@ func (s *Snapshot) Headline() string {
 	}
 	parts := []string{kit.Plural(len(s.Agents), "agent"), strconv.Itoa(working) + " working", waitCount(len(s.Waits))}
 	return strings.Join(parts, " · ")
+}
+
+// halted is the first line during a halt. That agents may go on comes first.
+func (s *Snapshot) halted() string {
+	bad := 0
+	for i := range s.Agents {
+		if a := &s.Agents[i]; a.Halted && a.HaltState.Bad() {
+			bad++
+		}
+	}
+	switch bad {
+	case 0:
+		return "HALTED: " + kit.Clean(s.Halt)
+	case 1:
+		return "HALTED, but 1 agent is not stopped: tutti halt --kill · " + kit.Clean(s.Halt)
+	}
+	return "HALTED, but " + strconv.Itoa(bad) + " agents are not stopped: tutti halt --kill · " + kit.Clean(s.Halt)
 }
 
 func waitCount(n int) string {

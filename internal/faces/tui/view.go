@@ -136,7 +136,7 @@ func (m *Model) heading() string {
 	if m.snap != nil {
 		text = m.snap.Headline() + " · no halt"
 		if m.snap.Halt != "" {
-			text, code = "HALTED: "+kit.Clean(m.snap.Halt), red+";"+reverse
+			text, code = m.snap.halted(), red+";"+reverse
 			if m.o.ReadOnly == "" {
 				text += ` "tutti resume" in a shell lifts it.`
 			}
@@ -209,7 +209,11 @@ func (m *Model) waits(l layout) (lines []string) {
 		}
 		if keys == "" && m.width >= singleFrom && i < 9 {
 			if len(w.Actions) > 0 {
-				keys = "  " + strconv.Itoa(i+1) + " " + w.Actions[0].Label
+				label := w.Actions[0].Label
+				if w.Actions[0].Chooses() { // one of several answers is none to recommend
+					label = "answer …"
+				}
+				keys = "  " + strconv.Itoa(i+1) + " " + label
 			} else if w.Command != "" {
 				keys = "  " + strconv.Itoa(i+1) + " copy"
 			}

@@ -175,7 +175,7 @@ func doing(a *Agent) (out []node) {
 	}
 	switch {
 	case a.Halted:
-		out = append(out, txt(", "), el("strong.bad", txt("halted")))
+		out = append(out, txt(", "), el("strong.bad", txt(a.HaltWords())))
 	case a.Paused:
 		out = append(out, txt(", "), el("strong.wait", txt("paused")))
 	case a.Stopped:

@@ -27,7 +27,7 @@ func doingText(v *snapshot.View, r *snapshot.Agent) (text string, since time.Tim
 	var more []string
 	switch m := (overview.Mark{Halted: r.Halted, Paused: r.Paused}); {
 	case m.Halted:
-		more = append(more, reach(v, r))
+		more = append(more, r.HaltWords())
 		if text == "" {
 			since = v.Halted.Since
 		}
@@ -47,15 +47,4 @@ func doingText(v *snapshot.View, r *snapshot.Agent) (text string, since time.Tim
 		more = slices.Insert(more, 0, text)
 	}
 	return strings.Join(more, ", "), since
-}
-
-// reach is what is known of a halt at an agent.
-func reach(v *snapshot.View, r *snapshot.Agent) string {
-	if a := v.Reached.Of(r.Program.PID, string(r.Instance)); a != nil {
-		return a.Short()
-	}
-	if r.NoCLI {
-		return "halted: no agent CLI seen, its sends are refused"
-	}
-	return "halt not confirmed"
 }

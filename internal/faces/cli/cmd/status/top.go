@@ -28,6 +28,9 @@ func runTop(ctx context.Context, c *kit.Call, opt *topOptions) error {
 	if err != nil {
 		return err
 	}
+	if c.JSON {
+		return kit.UsageHint("tutti status --json", "top is a screen: it has no JSON")
+	}
 	if opt.Once {
 		s, err := t.look(ctx)
 		if err != nil {
