@@ -185,9 +185,9 @@ func UnblockHint(root string) string {
 
 // Hint says what to type.
 func (e *NoBusError) Hint() string {
-	hint := `"tutti init" makes a bus there; "tutti connect --host claude" makes one with an agent for this folder`
+	hint := `"tutti init" makes a bus; "tutti connect --host claude" makes one with an agent for this folder`
 	if e.Root.Source == FromFlag {
-		hint = fmt.Sprintf("\"tutti init --root %s\" makes a bus there", QuoteArg(e.Root.Path))
+		hint = fmt.Sprintf("\"tutti init --root %s\" makes a bus", QuoteArg(e.Root.Path))
 	}
 	for _, o := range e.Root.Passed {
 		hint += "\n" + o.Hint()

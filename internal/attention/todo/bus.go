@@ -81,7 +81,7 @@ func answers(m *escalation.Escalation, person bool) (all []Action) {
 	switch asked := m.Negotiation == negotiation.QuestionsOf(m.By); {
 	case person && asked && len(m.Options) > 0:
 		for n, o := range m.Neutral(m.ID) {
-			all = append(all, Action{ID: "option-" + strconv.Itoa(n+1), Label: "Answer: " + termsafe.Cut(cmp.Or(o.Text, o.ID), maxLabel), Args: []string{"answer", m.ID, "--", o.ID}})
+			all = append(all, Action{ID: option + strconv.Itoa(n+1), Label: "Answer: " + termsafe.Cut(cmp.Or(o.Text, o.ID), maxLabel), Args: []string{"answer", m.ID, "--", o.ID}})
 		}
 	case person && asked:
 		all = append(all, Action{ID: "answer", Label: "Answer", Input: "Your answer", Args: []string{"answer", m.ID, "--"}})

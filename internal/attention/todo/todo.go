@@ -10,6 +10,7 @@ package todo
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"tutti/internal/bus/envelope"
@@ -51,6 +52,12 @@ type Action struct {
 	Input    string   `json:"-"` // the label of a text that becomes the last argument; "": there is none
 	Terminal bool     `json:"-"` // the verb needs the terminal
 }
+
+// option begins the IDs of actions that give one of several answers.
+const option = "option-"
+
+// Chooses tells whether the action gives one of several answers.
+func (a *Action) Chooses() bool { return strings.HasPrefix(a.ID, option) }
 
 // Shows is the action that prints more about an item and changes nothing, as a list.
 func Shows(args ...string) []Action { return []Action{{ID: "show", Label: "Show it", Args: args}} }

@@ -238,7 +238,11 @@ func (m *Model) menu(i int) {
 		if action.Terminal || action.Input != "" || action.ID == copyID || m.o.ReadOnly != "" {
 			return m.offered(&before, &action)
 		}
-		m.confirm(kit.Clean(action.Label)+": "+w.Text, func() tea.Cmd { return m.offered(&before, &action) })
+		yes, no := "yes", "no"
+		if action.Chooses() { // the answer itself may be "no"
+			yes, no = "send this answer", "do not"
+		}
+		m.confirmAs(kit.Clean(action.Label)+": "+w.Text, yes, no, func() tea.Cmd { return m.offered(&before, &action) })
 		m.ask.change = w.Change
 		return nil
 	}}

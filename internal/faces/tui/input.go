@@ -31,8 +31,11 @@ type field struct {
 type choice struct{ key, label string }
 
 // confirm asks before something is done. Only y does it.
-func (m *Model) confirm(title string, then func() tea.Cmd) {
-	m.ask = &question{title: title, fields: []field{{choices: []choice{{"y", "yes"}, {"n", "no"}}}}, then: func(answer []string) tea.Cmd {
+func (m *Model) confirm(title string, then func() tea.Cmd) { m.confirmAs(title, "yes", "no", then) }
+
+// confirmAs is confirm with words of its own for y and n.
+func (m *Model) confirmAs(title, yes, no string, then func() tea.Cmd) {
+	m.ask = &question{title: title, fields: []field{{choices: []choice{{"y", yes}, {"n", no}}}}, then: func(answer []string) tea.Cmd {
 		if answer[0] != "y" {
 			m.say("nothing was done", false)
 			return nil

@@ -76,20 +76,27 @@ func columnsOf(s *Snapshot, now time.Time, rows []row, width int) (chosen []colu
 	}
 	m := &Model{now: now} // ages grow between two looks
 	left := width - 2
+	var full []int // what each would need to be shown whole
 	for _, c := range allColumns() {
 		for _, r := range rows {
 			if r.agent != nil {
 				c.width = max(c.width, kit.Width(c.text(m, r.agent)))
 			}
 		}
-		if c.width = min(c.width, c.most, width/3); c.width == 0 {
+		need := c.width
+		if c.width = min(need, c.most, width/3); c.width == 0 {
 			continue
 		}
 		if len(chosen) > 0 && c.width+2 > left {
 			break
 		}
-		chosen = append(chosen, c)
+		chosen, full = append(chosen, c), append(full, need)
 		left -= c.width + 2
+	}
+	for i := range chosen { // what is left over goes to those that are cut
+		more := max(0, min(full[i]-chosen[i].width, left))
+		chosen[i].width += more
+		left -= more
 	}
 	return chosen
 }

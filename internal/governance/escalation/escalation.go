@@ -192,7 +192,7 @@ func (m *Escalation) Settle(said, note string, now time.Time) (text string, err 
 	case len(m.Options) > 0 && said != "":
 		o, ok := m.Option(said)
 		if !ok {
-			return "", fmt.Errorf("%q is none of the options", said)
+			return "", fmt.Errorf("%q is none of the options%s", said, m.Choices())
 		}
 		return o.ID, nil
 	case said != "":

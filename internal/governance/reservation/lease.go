@@ -202,10 +202,8 @@ func (l *Lease) Touches(path string) bool { return l.covers(path) || within(l.Pa
 // Is tells whether an instance holds the lease.
 func (l *Lease) Is(i address.Instance) bool { return l.Holder.Canonical() == i.Canonical() }
 
-// covers tells whether a lease is on a path.
-func (l *Lease) covers(path string) bool {
-	return l.Path == path || l.Folder && within(path, l.Path)
-}
+// covers tells whether a lease is on a path. Below a file there is nothing, unless it becomes a folder.
+func (l *Lease) covers(path string) bool { return l.Path == path || within(path, l.Path) }
 
 func within(path, folder string) bool {
 	return path != folder && strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")

@@ -126,7 +126,7 @@ func (d *Reservations) read(ctx context.Context, k store.Key) (*Lease, error) {
 		return nil, err
 	}
 	l, err := parse(doc)
-	if err != nil || l.Folder && d.tooWide(l.Path) {
+	if err != nil || d.tooWide(l.Path) {
 		return nil, store.ErrNotFound
 	}
 	return l, nil

@@ -185,7 +185,7 @@ func left(t *testing.T, d *reservation.Reservations) (all []string) {
 // TestOverlappingSets: of agents that take overlapping sets, none ends with a part of its set.
 func TestOverlappingSets(t *testing.T) {
 	each(t, func(t *testing.T, d *reservation.Reservations) {
-		sets := [][]reservation.Spot{files("/a", "/b", "/c"), files("/c", "/d", "/a"), files("/d", "/b"), {{Path: "/", Folder: false}, {Path: "/e", Folder: true}}, files("/e/f", "/b")}
+		sets := [][]reservation.Spot{files("/a", "/b", "/c"), files("/c", "/d", "/a"), files("/d", "/b"), {{Path: "/g"}, {Path: "/e", Folder: true}}, files("/e/f", "/b")}
 		for round := range 5 {
 			got := make([]bool, 2*len(sets))
 			name := func(n int) address.Instance { return address.Instance(fmt.Sprintf("claude:x%d:%012d", n, n)) }
@@ -289,6 +289,22 @@ func TestEndedUntilNotified(t *testing.T) {
 		}
 		if all := left(t, d); len(all) != 1 {
 			t.Errorf("stored: %v", all)
+		}
+	})
+}
+
+// TestMissingFolder: what is reserved before it exists covers what is below it then, in both orders.
+func TestMissingFolder(t *testing.T) {
+	each(t, func(t *testing.T, d *reservation.Reservations) {
+		for _, c := range [][2]string{{"/new", "/new/f"}, {"/new/f", "/new"}} {
+			take(t, d, reservation.Want{Spots: file(c[0]), Holder: alpha}, now)
+			_, err := d.Take(t.Context(), reservation.Want{Spots: file(c[1]), Holder: gamma}, now)
+			if _, held := errors.AsType[*reservation.HeldError](err); !held {
+				t.Errorf("%s beside %s: %v", c[1], c[0], err)
+			}
+			if err := d.Release(t.Context(), c[0], alpha, now); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

@@ -146,7 +146,7 @@ func (d *Reservations) check(ctx context.Context, w *Want) error {
 			return fmt.Errorf("lease a path of %d bytes: at most %d are taken", len(s.Path), maxPath)
 		case !utf8.ValidString(s.Path):
 			return fmt.Errorf("lease %q: a path that is not valid UTF-8 cannot be sent to others: rename it", s.Path)
-		case s.Folder && d.tooWide(s.Path):
+		case d.tooWide(s.Path):
 			return fmt.Errorf("lease %s: %w", shown(s.Path), ErrWide)
 		}
 	}
@@ -201,7 +201,7 @@ func (d *Reservations) take(ctx context.Context, w *Want, now time.Time, force b
 func (d *Reservations) inTheWay(ctx context.Context, w *Want, all []*Lease, now time.Time) (own []*Lease, held []*HeldError, err error) {
 	j, mine := d.judge(now), 0
 	for _, l := range all {
-		at := slices.IndexFunc(w.Spots, func(s Spot) bool { return l.covers(s.Path) || s.Folder && within(l.Path, s.Path) })
+		at := slices.IndexFunc(w.Spots, func(s Spot) bool { return l.Touches(s.Path) })
 		if at < 0 && !l.Is(w.Holder) {
 			continue
 		}
@@ -272,7 +272,7 @@ func (d *Reservations) clear(ctx context.Context, k store.Key, begun int64) erro
 	if err == nil {
 		l, bad := parse(doc)
 		switch {
-		case bad != nil, l.Folder && d.tooWide(l.Path):
+		case bad != nil, d.tooWide(l.Path):
 			err = d.Docs.Delete(ctx, k, doc.Rev)
 		case l.part.id != "" && l.part.begun == begun:
 			return errBusy

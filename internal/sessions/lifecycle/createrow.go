@@ -75,7 +75,7 @@ func (c *creation) row(dir string) error {
 }
 
 func noProgram(session, program string) error {
-	return &Error{Kind: Refused, Session: session, Text: fmt.Sprintf("there is no program %q on your PATH", program)}
+	return &Error{Kind: Refused, Session: session, Text: fmt.Sprintf("there is no program %q on your PATH", program), Next: "install it, or create the session with --program PATH"}
 }
 
 // command is what is run, with a conversation that is chosen here where the program lets us.

@@ -120,7 +120,7 @@ func (m *Manager) Stop(ctx context.Context, q StopRequest) (*Stopped, error) {
 	case errors.Is(err, errUnregistered), errors.Is(err, fs.ErrNotExist):
 		return nil, &Error{
 			Kind: Refused, Session: q.Session, Text: "not in the registry " + m.o.Registry.Path(),
-			Next: `"tutti session list --all" lists all sessions. If tmux has a session of this name, register it (tutti session create --session ` + q.Session + "), or stop it with --force-no-yaml",
+			Next: `"tutti session list --all" lists all sessions. If tmux has a session of this name, register it (tutti session create --session ` + q.Session + " --agent CLI), or stop it with --force-no-yaml",
 		}
 	default:
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
 	"tutti/internal/bus/mailbox"
 	"tutti/internal/bus/trust"
@@ -138,10 +139,19 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 	case unread == 0:
 		c.Line("nothing unread among these")
 	case unread == n && n == q.Newest:
-		c.Printf("%d unread or more; tutti receive shows them\n", unread)
+		c.Printf("%d unread or more; %s shows them\n", unread, receives(c))
 	default:
-		c.Printf("%d unread; tutti receive shows them\n", unread)
+		c.Printf("%d unread; %s shows them\n", unread, receives(c))
 	}
+}
+
+// receives is what to type to read the mail of the same agent.
+func receives(c *kit.Call) string {
+	text := called(c) + " receive"
+	if as := c.As(); as != "" && c.Under != kit.H2A {
+		text += " --as " + app.QuoteArg(kit.Clean(as))
+	}
+	return text
 }
 
 // list prints a list of messages: l is it for programs, none is said where there are none.

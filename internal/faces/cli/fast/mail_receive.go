@@ -207,7 +207,7 @@ func shown(c *kit.Call, opt *receiveOptions, d *kit.Account, t *mail.Taken) {
 		if t.More {
 			more = "+"
 		}
-		c.Printf("%d%s more; %s receive shows them\n", t.Left, more, called(c))
+		c.Printf("%d%s more; %s shows them\n", t.Left, more, receives(c))
 	}
 	id := "<id>"
 	if len(t.Items) == 1 && c.Under != kit.H2A {

@@ -325,7 +325,12 @@ func (in *Input) countArgs() error {
 
 // Argument is the n-th word that the verb wants, as help shows it.
 func (v *Verb) Argument(n int) string {
-	if all := strings.Fields(v.Args); n < len(all) {
+	within := false
+	all := strings.FieldsFunc(v.Args, func(r rune) bool {
+		within = r == '<' || within && r != '>'
+		return r == ' ' && !within // "<new name>" is one
+	})
+	if n < len(all) {
 		return strings.Trim(all[n], "[]")
 	}
 	return "an argument"

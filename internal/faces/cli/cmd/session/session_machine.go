@@ -122,26 +122,15 @@ func (p *Part) noteAlive(view *observe.View) {
 }
 
 // finds returns the registry that has a session of that name: this folder's, where it has a row of it, or that of another folder
-// where one runs. It is nil where none has. Several are an error that names a line to paste for each.
+// where one runs, or else where one has ended. It is nil where none has. Several are an error that names a line to paste for each.
 func (s *sessions) finds(ctx context.Context, name string) (*sessions, error) {
 	all, err := s.Parts(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	var found []*sessions
-	for i := range all {
-		for n := range all[i].Rows {
-			if all[i].Rows[n].Name == name {
-				found = append(found, all[i].sessions)
-				break
-			}
-		}
-		for _, p := range all[i].Problems {
-			if !all[i].Far && p.Unusable && p.Name == name {
-				found = append(found, all[i].sessions)
-				break
-			}
-		}
+	found := having(all, name)
+	if len(found) == 0 {
+		found = having(s.FarParts(ctx, true), name)
 	}
 	switch len(found) {
 	case 0:
@@ -158,6 +147,25 @@ func (s *sessions) finds(ctx context.Context, name string) (*sessions, error) {
 		Kind: lifecycle.Several, Session: name, Text: "sessions of this name are in " + strings.Join(folders, " and "),
 		Next: strings.Join(lines, "\n"),
 	}
+}
+
+// having are the registries that have a session of that name.
+func having(all []Part, name string) (found []*sessions) {
+	for i := range all {
+		for n := range all[i].Rows {
+			if all[i].Rows[n].Name == name {
+				found = append(found, all[i].sessions)
+				break
+			}
+		}
+		for _, p := range all[i].Problems {
+			if !all[i].Far && p.Unusable && p.Name == name {
+				found = append(found, all[i].sessions)
+				break
+			}
+		}
+	}
+	return found
 }
 
 // withSession is the registry with which a verb about one session works: see finds. Where none has the session, it is this folder's,

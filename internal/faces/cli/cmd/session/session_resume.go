@@ -54,6 +54,11 @@ func sessionResume(ctx context.Context, c *kit.Call, s *sessions, opt *sessionRe
 			return err
 		}
 	}
+	if !opt.All {
+		if s, err = s.withSession(ctx, q.Name); err != nil {
+			return err
+		}
+	}
 	m, err := s.manager("session resume")
 	if err != nil {
 		return err

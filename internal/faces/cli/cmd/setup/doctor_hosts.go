@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,7 @@ func checkHosts(c *kit.Call, r *report) {
 	place := driver.Site{Home: home, Env: os.Getenv}
 	for _, d := range driver.All() {
 		found, bad := 0, ""
-		for _, path := range settingsOf(d, place) {
+		for _, path := range settingsOf(d, place, driver.User) {
 			for _, at := range namedIn(path) {
 				found++
 				if _, err := os.Stat(at); err != nil {
@@ -44,6 +45,8 @@ func checkHosts(c *kit.Call, r *report) {
 			r.tell("hosts", d.Title+" "+bad, "tutti host setup --host "+d.Name)
 		case found > 0:
 			r.tell("hosts", d.Title+" starts this program", "")
+		case callable(d) && !connected(d, driver.Site{Home: home, Dir: c.App.WorkDir(), Env: os.Getenv}):
+			r.tell("hosts", d.Title+" is not connected: messages and a halt do not reach it", "tutti host setup --host "+d.Name)
 		}
 		if d.Hooks.Until > 0 {
 			if version := setup.Version(versionWithin, d); !d.Hooks.Runs(version) {
@@ -54,11 +57,20 @@ func checkHosts(c *kit.Call, r *report) {
 	}
 }
 
-// settingsOf are the files of a user in which a program can name us.
-func settingsOf(d *driver.Driver, p driver.Site) (paths []string) {
+// connected tells whether any settings name us, also by a name without a path, or whether there are none in which they could.
+func connected(d *driver.Driver, p driver.Site) bool {
+	all := settingsOf(d, p, driver.User, driver.Project, driver.Local)
+	return len(all) == 0 || slices.ContainsFunc(all, func(path string) bool {
+		raw, _, err := smallfile.Read(path, maxSettings, smallfile.Follow)
+		return err == nil && (bytes.Contains(raw, []byte("tutti")) || bytes.Contains(raw, []byte("h2a")))
+	})
+}
+
+// settingsOf are the files in which a program can name us.
+func settingsOf(d *driver.Driver, p driver.Site, scopes ...driver.Scope) (paths []string) {
 	for _, files := range [...][]driver.File{d.Servers.Files, d.Hooks.Files} {
 		for _, f := range files {
-			if f.Scope != driver.User {
+			if !slices.Contains(scopes, f.Scope) {
 				continue
 			}
 			for _, path := range f.All(p) {

@@ -84,7 +84,7 @@ func startedFrom(c *kit.Call, dir string) (titles []string) {
 	place := driver.Site{Home: home, Env: os.Getenv}
 	for _, d := range driver.All() {
 		found := false
-		for _, path := range settingsOf(d, place) {
+		for _, path := range settingsOf(d, place, driver.User) {
 			for _, at := range namedIn(path) {
 				found = found || at == self || app.SameFile(at, self)
 			}

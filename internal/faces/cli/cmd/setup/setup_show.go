@@ -36,10 +36,10 @@ func (w *setupRun) showPlan(v *setupReport) {
 			rows = append(rows, []string{p.Driver.Title, "cannot be set up: " + kit.Clean(p.Err.Error())})
 		case len(files) > 0:
 			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove {
-				files = append(files, "and there that you trust these hooks")
+				files = append(files, "which also says that you trust these hooks")
 			}
 			if p.Trusts() {
-				files = append(files, "and there that it calls our tools without asking")
+				files = append(files, "which also allows the tools of tutti without asking")
 			}
 			rows = append(rows, []string{p.Driver.Title, strings.Join(files, ", ")})
 		case !w.opt.Remove:

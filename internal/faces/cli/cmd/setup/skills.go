@@ -94,7 +94,7 @@ func isHere(d *driver.Driver, p driver.Site) bool {
 	if len(d.Tried) > 0 && callable(d) {
 		return true
 	}
-	for _, path := range settingsOf(d, p) {
+	for _, path := range settingsOf(d, p, driver.User) {
 		if _, err := os.Stat(path); err == nil {
 			return true
 		}
