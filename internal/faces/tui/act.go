@@ -303,6 +303,9 @@ func (m *Model) write(verb string) {
 		case verb == "prompt" && a.Session == "":
 			m.say(kit.Clean(a.Agent)+" was not started by tutti: send it a message instead", true)
 			return
+		case verb == "prompt" && a.CLI == custom:
+			m.say(kit.Clean(a.Agent)+" runs a program of your own: press enter and type there", true)
+			return
 		case verb == "send" && a.Instance == "":
 			m.say(kit.Clean(a.Agent)+" is not connected to a bus, so it has no mail", true)
 			return
@@ -337,6 +340,9 @@ func (a *Agent) onBus(verb string) []string {
 	return []string{verb, "--root", a.Bus}
 }
 
+// custom is what a session of a program has as its CLI that is no agent CLI.
+const custom = "custom"
+
 // change stops, resumes or copies sessions.
 func (m *Model) change(verb string) {
 	all := m.targets()
@@ -354,6 +360,10 @@ func (m *Model) change(verb string) {
 			m.say(kit.Clean(a.Agent)+" was not started by tutti: "+verb+" works on sessions", true)
 			return
 		}
+		if verb == "resume" && a.Doing != "ended" && a.Doing != "" {
+			m.say(kit.Clean(a.Agent)+" runs already", true)
+			return
+		}
 		calls = append(calls, call{what: verb + " " + kit.Clean(a.Agent), args: a.session("session", verb), dir: existing(a.Folder)})
 	}
 	title := map[string]string{
@@ -361,6 +371,9 @@ func (m *Model) change(verb string) {
 		"resume": "Resume " + names(all) + "?",
 		"fork":   "Start a copy of " + names(all) + " with a copy of its conversation?",
 	}[verb]
+	if verb == "stop" && !slices.ContainsFunc(all, func(a Agent) bool { return a.CLI != custom }) {
+		title = "Stop " + names(all) + "?"
+	}
 	if working := working(all); verb == "stop" && working != "" {
 		title = "Stop " + names(all) + "? This ends the work of " + working + ". The conversation stays and can be resumed."
 	}

@@ -58,7 +58,16 @@ func TestMarked(t *testing.T) {
 func TestResumeAndFork(t *testing.T) {
 	r := newRig(t, 100, 24)
 	r.program(0, "resumed")
+	s := twelve()
 	r.press("tab", "r")
+	r.sees("api-2 runs already")
+	for i := range s.Agents {
+		if s.Agents[i].Agent == "api-2" {
+			s.Agents[i].Doing = "ended"
+		}
+	}
+	r.send(snapMsg{snap: s})
+	r.press("r")
 	r.sees("Resume api-2?")
 	r.press("n")
 	r.askedFor("")

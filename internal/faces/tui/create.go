@@ -11,8 +11,11 @@ import (
 
 // create asks for a new agent.
 func (m *Model) create() {
-	dir := m.o.Dir
-	cli := "claude"
+	if len(m.o.CLIs) == 0 {
+		m.say("no agent CLI is on your PATH: install one, such as Claude Code or Codex", true)
+		return
+	}
+	dir, cli := m.o.Dir, m.o.CLIs[0]
 	if a := m.current(); a != nil {
 		dir = cmp.Or(a.Folder, dir)
 		if slices.Contains(m.o.CLIs, a.CLI) {

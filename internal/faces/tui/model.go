@@ -25,7 +25,7 @@ type Options struct {
 	Shown    func(path string) string // a path as people see it; nil: as it is
 	Program  string                   // tutti itself, for actions
 	Dir      string                   // where a new agent works if nothing is selected
-	CLIs     []string                 // that can be started
+	CLIs     []string                 // that can be started; they are installed
 	Keys     Keys
 	ReadOnly string // why this screen may not act; "" when it may
 	Log      bool   // tutti has the verb log

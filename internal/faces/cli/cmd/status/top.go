@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 
@@ -83,7 +84,9 @@ func (t *topView) options() (*tui.Options, error) {
 		o.ReadOnly = kit.Clean(err.Error())
 	}
 	for _, d := range driver.All() {
-		o.CLIs = append(o.CLIs, d.Name)
+		if _, err := exec.LookPath(d.Program); err == nil {
+			o.CLIs = append(o.CLIs, d.Name)
+		}
 	}
 	return o, nil
 }
