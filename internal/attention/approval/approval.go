@@ -152,7 +152,7 @@ type Decision struct {
 
 // The errors of an answer.
 var (
-	ErrGone     = errors.New("it does not wait any more: it was answered elsewhere, or its agent has ended")
+	ErrGone     = errors.New("nothing waits under this id: it was answered elsewhere, or its agent has ended")
 	ErrAnswered = errors.New("it has an answer already")
 	ErrOption   = errors.New("no such option")
 )

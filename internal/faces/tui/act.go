@@ -340,7 +340,7 @@ func (a *Agent) onBus(verb string) []string {
 	return []string{verb, "--root", a.Bus}
 }
 
-// custom is what a session of a program has as its CLI that is no agent CLI.
+// custom is the CLI of a session that runs any other program.
 const custom = "custom"
 
 // change stops, resumes or copies sessions.

@@ -28,7 +28,7 @@ looked at a terminal have lines of their own.
 Without a verb, tutti shows the same if there is a bus, or starts top at a terminal if "start" in the table [screen] of the
 settings is "top".
 
---short prints only how many messages are unread and how many things wait for you: "2✉ 1❗", in ASCII "2m 1!", and
+--short prints only how many messages are unread and how many other things wait for you: "2✉ 1❗", in ASCII "2m 1!", and
 nothing when nothing waits. It does not look itself. It reads the counts that tutti up, or your last tutti status
 without --here and --instance, has left. Counts older than a minute have their age behind them. "tutti?" means that the
 counts are damaged, or older than a day.`,

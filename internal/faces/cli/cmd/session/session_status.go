@@ -324,7 +324,7 @@ func monitorText(reg string, now time.Time) string {
 	b, ok := monitor.ReadBeat(reg)
 	switch {
 	case !ok:
-		return `nothing keeps these rows up to date: "tutti session monitor" does`
+		return `nothing keeps these rows up to date; "tutti session monitor" would`
 	case !b.Process.Alive():
 		return `the monitor has ended; its last look was ` + kit.Ago(max(0, now.Sub(b.At))) + `: "tutti session monitor" starts one`
 	}
