@@ -81,12 +81,12 @@ func (h HaltState) Words() string {
 	return "halt not confirmed"
 }
 
-// Bad tells whether an agent may well go on although everything is halted.
-func (h HaltState) Bad() bool { return h != HaltStops && h != "" }
-
-// HaltWords says what the halt does to an agent that it denies its tools.
+// HaltWords says what the halt does to an agent, "" without a halt.
 func (r *Row) HaltWords() string {
-	if r.HaltState == "" && r.NoCLI {
+	switch {
+	case !r.Halted:
+		return ""
+	case r.HaltState == "" && r.NoCLI:
 		return "halted: no agent CLI seen, its sends are refused"
 	}
 	return r.HaltState.Words()

@@ -142,10 +142,10 @@ func (m *mailer) begin(ctx context.Context, e *follow.Event) error {
 	}
 	first := m.Ready(m.does(e.Polled))
 	now := time.Now()
-	since := now.Add(-m.times.Again)
+	since, epoch := now.Add(-m.times.Again), uint64(halt.UnknownEpoch)
 	if last, err := halt.Memory(); err != nil {
 		since = now // what came before a halt is unknown
-	} else if last.Count > 0 && last.Seen.After(since) {
+	} else if epoch = last.Count; epoch > 0 && last.Seen.After(since) {
 		since = last.Seen
 	}
 	if at := m.cleared(); at.After(since) {
@@ -160,7 +160,7 @@ func (m *mailer) begin(ctx context.Context, e *follow.Event) error {
 		}
 		for _, msg := range b.unread {
 			if msg.Stored.After(since) && !m.waits(b.who, msg.Summary.Kind) {
-				m.noted(b.who, msg.Summary.Actor.Instance, msg.ID)
+				m.noted(b.who, msg.Summary.Actor.Instance, msg.ID, epoch)
 			}
 		}
 	}
@@ -188,6 +188,7 @@ func (m *mailer) does(polled bool) string {
 
 // came notes a message, and says so if no agent is live to read it.
 func (m *mailer) came(ctx context.Context, e *follow.Event) error {
+	epoch := halt.Epoch()
 	who := e.Message.Target.Canonical()
 	if who.Mailbox() != e.Mailbox {
 		who = address.Instance(address.SegmentToAddress(e.Mailbox)).Canonical()
@@ -198,7 +199,7 @@ func (m *mailer) came(ctx context.Context, e *follow.Event) error {
 	}
 	from := e.Message.Actor.Instance
 	if !m.waits(who, e.Message.Kind()) {
-		m.noted(who, from, e.Message.ID)
+		m.noted(who, from, e.Message.ID, epoch)
 	}
 	found, err := m.World.Book.Resolve(ctx, string(who), time.Now())
 	if err == nil && found.Live > 0 {
@@ -237,9 +238,9 @@ func (m *mailer) waits(who address.Instance, kind string) bool {
 	return m.config.Desktop && who.Canonical().Host() == identity.Human && (kind == escalation.NoticeKind || kind == agreement.ProposalKind)
 }
 
-// noted looks after a message.
-func (m *mailer) noted(who, from address.Instance, id string) {
-	if !m.absent.Mail(who, from, id, halt.Epoch()) {
+// noted looks after a message, see [wake.Absent.Mail].
+func (m *mailer) noted(who, from address.Instance, id string, epoch uint64) {
+	if !m.absent.Mail(who, from, id, epoch) {
 		m.full.Do(func() {
 			m.Fault("mail waits in more than " + strconv.Itoa(maxReaders) + " mailboxes; there are no notices about the others")
 		})

@@ -343,6 +343,9 @@ func (a *Agent) onBus(verb string) []string {
 // custom is the CLI of a session that runs any other program.
 const custom = "custom"
 
+// running are the activities of an agent that there is nothing to resume of.
+var running = []string{"working", "waiting", "limited", "idle", "starting"}
+
 // change stops, resumes or copies sessions.
 func (m *Model) change(verb string) {
 	all := m.targets()
@@ -360,7 +363,7 @@ func (m *Model) change(verb string) {
 			m.say(kit.Clean(a.Agent)+" was not started by tutti: "+verb+" works on sessions", true)
 			return
 		}
-		if verb == "resume" && a.Doing != "ended" && a.Doing != "" {
+		if verb == "resume" && slices.Contains(running, a.Doing) {
 			m.say(kit.Clean(a.Agent)+" runs already", true)
 			return
 		}

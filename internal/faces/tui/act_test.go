@@ -61,14 +61,18 @@ func TestResumeAndFork(t *testing.T) {
 	s := twelve()
 	r.press("tab", "r")
 	r.sees("api-2 runs already")
-	for i := range s.Agents {
-		if s.Agents[i].Agent == "api-2" {
-			s.Agents[i].Doing = "ended"
+	for _, doing := range []string{"gone", "ended"} {
+		for i := range s.Agents {
+			if s.Agents[i].Agent == "api-2" {
+				s.Agents[i].Doing = doing
+			}
 		}
+		r.send(snapMsg{snap: s})
+		r.press("r")
+		r.sees("Resume api-2?")
+		r.press("esc")
 	}
-	r.send(snapMsg{snap: s})
 	r.press("r")
-	r.sees("Resume api-2?")
 	r.press("n")
 	r.askedFor("")
 	r.press("r", "y")

@@ -153,10 +153,16 @@ func TestHalted(t *testing.T) {
 	for range 12 {
 		r.press("j")
 	}
-	r.sees("■ halted, working")
-	s.Agents[0].HaltState = overview.HaltMissed
-	r.send(snapMsg{snap: s})
-	r.sees("HALTED, but 1 agent is not stopped: tutti halt --kil", "✗ not stopped")
+	r.sees("✗ halt not confirmed")
+	for state, want := range map[overview.HaltState][]string{
+		overview.HaltStops:     {"HALTED: by ann", "■ halted, working"},
+		overview.HaltMissed:    {"HALTED: tutti halt --kill for 1 agent · by ann", "✗ not stopped"},
+		overview.HaltElsewhere: {"HALTED: 1 agent not reached · by ann", "✗ not reached"},
+	} {
+		s.Agents[0].HaltState = state
+		r.send(snapMsg{snap: s})
+		r.sees(want...)
+	}
 }
 
 // TestKeys gives commands other keys, by which help and foot change as well.

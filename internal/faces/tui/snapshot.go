@@ -66,10 +66,10 @@ func (a *Agent) doing() (text string, how look) {
 	if a.Guess && a.Doing != "" {
 		text += "?"
 	}
-	switch {
-	case a.Halted && a.HaltState.Bad():
-		text, how = a.HaltState.Words(), look{"✗", red}
-	case a.Halted:
+	switch words := a.HaltWords(); {
+	case words != "" && a.HaltState != overview.HaltStops && !a.NoCLI:
+		text, how = words, look{"✗", red}
+	case words != "":
 		text, how = "halted, "+text, look{"■", red}
 	case a.Paused:
 		text, how = "paused, "+text, look{"‖", yellow}
@@ -135,19 +135,25 @@ func (s *Snapshot) Headline() string {
 
 // halted is the first line during a halt. That agents may go on comes first.
 func (s *Snapshot) halted() string {
-	bad := 0
+	kill, beyond := 0, 0
 	for i := range s.Agents {
-		if a := &s.Agents[i]; a.Halted && a.HaltState.Bad() {
-			bad++
+		a := &s.Agents[i]
+		switch {
+		case !a.Halted:
+		case a.HaltState == overview.HaltElsewhere:
+			beyond++
+		case a.HaltState == overview.HaltMissed, a.HaltState == overview.HaltUnconfirmed:
+			kill++
 		}
 	}
-	switch bad {
-	case 0:
-		return "HALTED: " + kit.Clean(s.Halt)
-	case 1:
-		return "HALTED, but 1 agent is not stopped: tutti halt --kill · " + kit.Clean(s.Halt)
+	text := "HALTED: "
+	if kill > 0 {
+		text += "tutti halt --kill for " + kit.Plural(kill, "agent") + " · "
 	}
-	return "HALTED, but " + strconv.Itoa(bad) + " agents are not stopped: tutti halt --kill · " + kit.Clean(s.Halt)
+	if beyond > 0 {
+		text += kit.Plural(beyond, "agent") + " not reached · "
+	}
+	return text + kit.Clean(s.Halt)
 }
 
 func waitCount(n int) string {

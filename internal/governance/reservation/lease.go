@@ -49,7 +49,7 @@ const (
 // A Lease is one as it is stored.
 type Lease struct {
 	Path    string
-	Folder  bool // it covers everything below
+	Folder  bool // it was a folder when it was reserved; what is below is covered in any case
 	Holder  address.Instance
 	Session address.SessionID // with which it ends; "": with none
 	Agent   proc.ID           // the agent program of that session, zero where it is not known: its next session goes on with it

@@ -21,7 +21,7 @@ import (
 // A Spot is what can be held.
 type Spot struct {
 	Path   string // as package truepath has it
-	Folder bool   // with everything below
+	Folder bool   // it is a folder; what is below is covered in any case
 }
 
 // A Want is a requested lease.

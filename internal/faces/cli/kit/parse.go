@@ -325,11 +325,14 @@ func (in *Input) countArgs() error {
 
 // Argument is the n-th word that the verb wants, as help shows it.
 func (v *Verb) Argument(n int) string {
-	within := false
-	all := strings.FieldsFunc(v.Args, func(r rune) bool {
-		within = r == '<' || within && r != '>'
-		return r == ' ' && !within // "<new name>" is one
-	})
+	var all []string
+	for _, word := range strings.Fields(v.Args) {
+		if last := len(all) - 1; last >= 0 && strings.Contains(all[last], "<") && !strings.Contains(all[last], ">") {
+			all[last] += " " + word // "<new name>" is one
+		} else {
+			all = append(all, word)
+		}
+	}
 	if n < len(all) {
 		return strings.Trim(all[n], "[]")
 	}

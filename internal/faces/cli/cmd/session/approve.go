@@ -36,7 +36,7 @@ It works for Claude Code, opencode, and Codex with its background server, whose 
 other agent CLIs, answer at their own dialog: tutti session attach.`,
 		Wont:     "It is refused below an agent CLI. It types no keys into a dialog.",
 		Examples: "$ tutti approve\n$ tutti approve 3f9c01b7\n$ tutti approve 3f9c01b7 --option always",
-		Exit:     "0 done, or listed; 1 wrong usage, or you may not; 2 it does not wait any more, or the agent CLI has not gone on; 3 a file could not be written; 5 halted",
+		Exit:     "0 done, or listed; 1 wrong usage, or you may not; 2 it does not wait any more, takes a yes only at its dialog, or the agent CLI has not gone on; 3 a file could not be written; 5 halted",
 		See:      "deny, status, top, session attach",
 	},
 	{

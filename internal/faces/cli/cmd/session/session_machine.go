@@ -124,13 +124,13 @@ func (p *Part) noteAlive(view *observe.View) {
 // finds returns the registry that has a session of that name: this folder's, where it has a row of it, or that of another folder
 // where one runs, or else where one has ended. It is nil where none has. Several are an error that names a line to paste for each.
 func (s *sessions) finds(ctx context.Context, name string) (*sessions, error) {
-	all, err := s.Parts(ctx, false)
+	all, err := s.Parts(ctx, true)
 	if err != nil {
 		return nil, err
 	}
-	found := having(all, name)
+	found := having(all, name, false)
 	if len(found) == 0 {
-		found = having(s.FarParts(ctx, true), name)
+		found = having(all, name, true)
 	}
 	switch len(found) {
 	case 0:
@@ -149,11 +149,11 @@ func (s *sessions) finds(ctx context.Context, name string) (*sessions, error) {
 	}
 }
 
-// having are the registries that have a session of that name.
-func having(all []Part, name string) (found []*sessions) {
+// having are the registries that have a session of that name; in other folders one that runs, or with ended any.
+func having(all []Part, name string, ended bool) (found []*sessions) {
 	for i := range all {
 		for n := range all[i].Rows {
-			if all[i].Rows[n].Name == name {
+			if r := &all[i].Rows[n]; r.Name == name && (ended || r.Busy() || !all[i].Far) {
 				found = append(found, all[i].sessions)
 				break
 			}

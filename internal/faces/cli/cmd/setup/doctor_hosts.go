@@ -57,12 +57,15 @@ func checkHosts(c *kit.Call, r *report) {
 	}
 }
 
-// connected tells whether any settings name us, also by a name without a path, or whether there are none in which they could.
+// entries are what an entry of ours has, of the server or of a hook. The name alone may be that of a folder.
+var entries = [][]byte{[]byte("mcp-serve"), []byte("tutti hook "), []byte("h2a hook "), []byte("tutti' hook "), []byte(`"tutti":`)}
+
+// connected tells whether any settings have an entry of ours, also without a path, or whether there are none in which one could be.
 func connected(d *driver.Driver, p driver.Site) bool {
 	all := settingsOf(d, p, driver.User, driver.Project, driver.Local)
 	return len(all) == 0 || slices.ContainsFunc(all, func(path string) bool {
 		raw, _, err := smallfile.Read(path, maxSettings, smallfile.Follow)
-		return err == nil && (bytes.Contains(raw, []byte("tutti")) || bytes.Contains(raw, []byte("h2a")))
+		return err == nil && slices.ContainsFunc(entries, func(entry []byte) bool { return bytes.Contains(raw, entry) })
 	})
 }
 
@@ -107,6 +110,9 @@ func pathsOfOurs(text string) (all []string) {
 			from = end
 			if end < len(line) && !strings.ContainsRune(" \"'\\\r\n,]}", rune(line[end])) {
 				continue // the name goes on
+			}
+			if key := strings.TrimLeft(strings.TrimLeft(line[end:], `"'`), " \t"); strings.HasPrefix(key, ":") || strings.HasPrefix(key, "]") && strings.HasPrefix(line, "[") {
+				continue // a folder that has settings of its own
 			}
 			begin := 1 + strings.LastIndexAny(line[:end], `"'`)
 			if begin == 0 || line[begin] != '/' {

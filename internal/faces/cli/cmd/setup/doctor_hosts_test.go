@@ -15,7 +15,9 @@ func TestOwnPaths(t *testing.T) {
 		`"command": "/opt/tutti hook claude Stop"`:                 {"/opt/tutti"},
 		`["/opt/tutti","mcp-serve"]`:                               {"/opt/tutti"},
 		`"/opt/tuttifrutti", "tutti", "bin/tutti", "/opt/tutti/x"`: nil,
-		``: nil,
+		`"projects": {"/home/ana/tutti": {}}`:                      nil,
+		`[projects."/home/ana/tutti"]`:                             nil,
+		``:                                                         nil,
 	} {
 		if got := pathsOfOurs(text); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q, want %q", text, got, want)
