@@ -92,6 +92,23 @@ func TestResumeAndFork(t *testing.T) {
 	r.askedFor("")
 }
 
+// TestChoose: one of several answers is not recommended, and its confirmation says what is sent.
+func TestChoose(t *testing.T) {
+	r := newRig(t, 100, 24)
+	r.program(0, "answered")
+	s := twelve()
+	s.Waits = []Wait{{ID: "q", Text: "api asks: go?", Actions: []todo.Action{
+		{ID: "option-1", Label: "Answer: no", Args: []string{"answer", "evt-1", "--", "no"}},
+		{ID: "option-2", Label: "Answer: yes", Args: []string{"answer", "evt-1", "--", "yes"}},
+	}}}
+	r.send(snapMsg{snap: s})
+	r.sees("1 answer …")
+	r.press("1", "1")
+	r.sees("Answer: no: api asks: go?", "y send this answer · n do not")
+	r.press("y")
+	r.askedFor("answer evt-1 -- no <")
+}
+
 // TestInput asks for the text of an action that needs one.
 func TestInput(t *testing.T) {
 	r := newRig(t, 100, 24)
