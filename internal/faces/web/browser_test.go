@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"tutti/internal/test/boundtest"
 	"tutti/internal/test/chromium"
 	"tutti/internal/test/hostile"
 )
@@ -121,6 +122,7 @@ func TestOtherSites(t *testing.T) {
 
 // Nothing that others wrote becomes an element of the page, neither in its first form nor when the script draws it.
 func TestHostileTexts(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	ctx := browser(t)
 	texts := hostile.Texts(t)
 	for _, more := range []string{`<img src=x onerror="document.title='owned'">`, `"><script>document.title='owned'</script>`, `</bdi></p><form action=/act method=post><button>`, `<a href="javascript:1">x</a>`, "&lt;b&gt;"} {
@@ -154,6 +156,7 @@ func TestHostileTexts(t *testing.T) {
 
 // axe finds no fault of accessibility on any page, in light and in dark, on a desktop and on a phone.
 func TestAccessible(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	axe, err := os.ReadFile(os.Getenv("TUTTI_AXE"))
 	if err != nil {
 		t.Skip("SKIPPED: axe-core is not installed (TUTTI_AXE names the file)")
