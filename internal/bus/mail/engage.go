@@ -37,7 +37,7 @@ func (o *Service) Engaged(ctx context.Context, i address.Instance) (bool, error)
 }
 
 // Stopped tells whether a halt that is over still stops an agent with these live sessions: one of them is from before, and its user has
-// not let it go on. Starting it anew lets it go on.
+// not let it go on. Starting it anew lets it go on. A stand-in has no server that a halt could have stopped.
 func (o *Service) Stopped(ctx context.Context, i address.Instance, live []*presence.Session) (bool, error) {
 	on, err := o.Engaged(ctx, i)
 	if err != nil || on {
@@ -46,7 +46,7 @@ func (o *Service) Stopped(ctx context.Context, i address.Instance, live []*prese
 	last, err := o.lastHalt()
 	return err != nil || slices.ContainsFunc(live, func(s *presence.Session) bool {
 		at, ok := envelope.ParseTime(s.StartedAt)
-		return !ok || !at.After(last)
+		return (!ok || !at.After(last)) && !s.StandsIn()
 	}), err
 }
 

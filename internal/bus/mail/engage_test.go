@@ -79,21 +79,21 @@ func TestStopped(t *testing.T) {
 	met := halt.Entry{Count: 1}
 	b.Memory = func() (halt.Entry, error) { return met, nil }
 	who := b.agent("claude", "ana").Instance
-	open := func() *presence.Session {
-		s, err := b.Book.Presence.Open(t.Context(), presence.Start{Instance: who, PID: 1}, b.clock)
+	open := func(extra map[string][]byte) *presence.Session {
+		s, err := b.Book.Presence.Open(t.Context(), presence.Start{Instance: who, PID: 1, Extra: extra}, b.clock)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	before := open()
+	before, standIn := open(nil), open(map[string][]byte{presence.StandIn: []byte("true")})
 	met.Seen = b.clock.Add(time.Second)
 	b.clock = b.clock.Add(time.Minute)
-	after := open()
+	after := open(nil)
 	for name, c := range map[string]struct {
 		live []*presence.Session
 		want bool
-	}{"begun before": {[]*presence.Session{before}, true}, "begun anew": {[]*presence.Session{after}, false}, "both": {[]*presence.Session{before, after}, true}} {
+	}{"begun before": {[]*presence.Session{before}, true}, "begun anew": {[]*presence.Session{after}, false}, "both": {[]*presence.Session{before, after}, true}, "a stand-in": {[]*presence.Session{standIn}, false}} {
 		if got, err := b.Stopped(t.Context(), who, c.live); got != c.want || err != nil {
 			t.Errorf("%s: got %v, %v", name, got, err)
 		}
