@@ -92,6 +92,14 @@ func TestResumeAndFork(t *testing.T) {
 	r.askedFor("")
 }
 
+// TestLongMail: of the mail of an agent nothing is cut.
+func TestLongMail(t *testing.T) {
+	r := newRig(t, 100, 24)
+	r.program(0, `[{"from": "codex:web:000000000001", "verdict": "verified", "unread": true, "preview": "so many words that they do not fit into the room beside the list"}]`)
+	r.press("tab", "v")
+	r.sees("codex:web", "beside the list")
+}
+
 // TestChoose: one of several answers is not recommended, and its confirmation says what is sent.
 func TestChoose(t *testing.T) {
 	r := newRig(t, 100, 24)

@@ -71,7 +71,11 @@ func (m *Model) body(a *Agent, width, height int) []string {
 		if len(p.lines) == 0 {
 			return text("no mail")
 		}
-		return text(p.lines...)
+		var all []string
+		for _, line := range p.lines { // a long one goes on below itself
+			all = append(all, strings.Split(strings.ReplaceAll(ansi.Wrap(kit.Clean(line), width-3, ""), "\n", "\n  "), "\n")...)
+		}
+		return text(all...)
 	}
 	shown := slices.Clone(p.lines)
 	for len(shown) > 0 && strings.TrimSpace(ansi.Strip(shown[len(shown)-1])) == "" {
