@@ -156,6 +156,9 @@ func sayAgents(c *kit.Call, v *snapshot.View, long bool) {
 	var g kit.Grid
 	for _, row := range fitted(rows, c.Columns) {
 		g.Add(row...)
+		for i, cell := range row[:len(row)-1] { // also those wider than columns are elsewhere: this table is read as a whole
+			g.Widths[i] = max(g.Widths[i], kit.Width(cell))
+		}
 	}
 	for n, row := range g.Rows {
 		c.TableRow(row, g.Widths, false)
