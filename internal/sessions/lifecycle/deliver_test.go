@@ -11,6 +11,7 @@ import (
 
 	"tutti/internal/halt"
 	"tutti/internal/platform/proc"
+	"tutti/internal/platform/tmux"
 	"tutti/internal/sessions/job"
 	"tutti/internal/sessions/registry"
 )
@@ -246,6 +247,10 @@ func TestDeliverReportsWaitOnce(t *testing.T) {
 	}
 	r.tmux("send-keys", "-t", "=api:", "Enter")
 	r.tmux("send-keys", "-t", "=api:", "-l", "mine")
+	r.until("what the person has typed", func() bool {
+		screen, err := r.srv.Capture(t.Context(), pane.Ref(), tmux.Capture{})
+		return err == nil && strings.Contains(screen, "mine")
+	})
 	err = m.DeliverWithin(t.Context(), "api", "hello", 2*time.Second)
 	r.wants(err, Refused, "its prompt was not given within 2s")
 	if len(told) != 1 || !strings.Contains(told[0], "a person has begun to type") {
