@@ -55,14 +55,8 @@ if scripts/prereqs.sh gcc; then
 	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
 	# goroutines that race with the exit; a tenth of that finds them too.
 	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
-	# Not again: what reads the sources, pictures and pages of this repository, and what measures. Where cryptography, SQL and the NATS
-	# server of the tests read and write memory is not watched, which would take three times as long: a race of ours with them is
-	# found at our side only if both sides of it are in our code.
-	unwatched=()
-	for path in crypto/... github.com/cloudflare/circl/... github.com/nats-io/... modernc.org/...; do
-		unwatched+=("-gcflags=$path=-race=false")
-	done
-	CGO_ENABLED=1 run_tests "with the race detector" -race "${unwatched[@]}" $(go list ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
+	# Not again: what reads the sources, pictures and pages of this repository, and what measures.
+	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
 else
 	note "races: the race detector needs a C compiler"
 fi
