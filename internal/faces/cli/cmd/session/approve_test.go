@@ -12,6 +12,28 @@ import (
 	"tutti/internal/platform/proc"
 )
 
+// asked puts up a request of an agent CLI, and returns its id.
+func asked(t *testing.T, about string) (a *app.App, state string, w *approval.Pending, id string) {
+	t.Helper()
+	a = app.New(app.Settings{})
+	state, err := a.StateDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err = approval.Ask(state, approval.Request{
+		CLI: "opencode", PID: proc.Self().PID, Tool: "Bash", About: about, At: time.Now(),
+		Options: []approval.Option{{ID: approval.Allow, Label: "Yes"}, {ID: "2", Label: "blue"}, {ID: approval.Deny, Label: "No"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := approval.List(state)
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	return a, state, w, all[0].ID
+}
+
 // A hook that takes the answer makes it done; one that does not is said.
 func TestDecide(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -28,28 +50,12 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("HOME", t.TempDir())
-			a := app.New(app.Settings{})
-			state, err := a.StateDir()
-			if err != nil {
-				t.Fatal(err)
-			}
-			self := proc.Self()
-			w, err := approval.Ask(state, approval.Request{
-				CLI: "opencode", PID: self.PID, Tool: "Bash", About: "touch a", At: time.Now(),
-				Options: []approval.Option{{ID: approval.Allow, Label: "Yes"}, {ID: "2", Label: "blue"}, {ID: approval.Deny, Label: "No"}},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a, state, w, id := asked(t, "touch a")
 			defer w.Close()
-			all, err := approval.List(state)
-			if err != nil || len(all) != 1 {
-				t.Fatalf("%v, %v", all, err)
-			}
 			over := make(chan struct{})
 			go func() {
 				defer close(over)
-				for c.takes && approval.Open(state, all[0].ID) {
+				for c.takes && approval.Open(state, id) {
 					if a, ok := w.Answered(); ok {
 						_ = w.Taken(a, time.Now())
 						_ = w.Close()
@@ -62,8 +68,8 @@ func TestDecide(t *testing.T) {
 				}
 			}()
 			var out bytes.Buffer
-			call := &kit.Call{Input: &kit.Input{Under: kit.Tutti, Verb: &ApproveVerbs[0], Args: []string{all[0].ID}}, App: a, OutFile: &out}
-			err = decide(t.Context(), call, state, approval.Answer{Option: c.option})
+			call := &kit.Call{Input: &kit.Input{Under: kit.Tutti, Verb: &ApproveVerbs[0], Args: []string{id}}, App: a, OutFile: &out}
+			err := decide(t.Context(), call, state, approval.Answer{Option: c.option})
 			_ = call.Flush()
 			if got := strings.TrimSpace(out.String()); got != c.want || kit.ExitCode(err, kit.Tutti) != c.status && (err != nil || c.status != 0) {
 				t.Errorf("%q, %v; want %q, %d", got, err, c.want, c.status)
@@ -95,25 +101,10 @@ func TestShowChange(t *testing.T) {
 // A yes to what could not be shown whole is refused with the place where it can be given.
 func TestApproveUnseen(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
-	a := app.New(app.Settings{})
-	state, err := a.StateDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := approval.Ask(state, approval.Request{
-		CLI: "opencode", PID: proc.Self().PID, Tool: "Write", About: strings.Repeat("a", approval.MaxAbout+1), At: time.Now(),
-		Options: []approval.Option{{ID: approval.Allow, Label: "Yes"}, {ID: approval.Deny, Label: "No"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, state, w, id := asked(t, strings.Repeat("a", approval.MaxAbout+1))
 	defer w.Close()
-	all, err := approval.List(state)
-	if err != nil || len(all) != 1 {
-		t.Fatalf("%v, %v", all, err)
-	}
-	call := &kit.Call{Input: &kit.Input{Under: kit.Tutti, Verb: &ApproveVerbs[0], Args: []string{all[0].ID}}, App: a, OutFile: &bytes.Buffer{}}
-	err = decide(t.Context(), call, state, approval.Answer{Option: approval.Allow})
+	call := &kit.Call{Input: &kit.Input{Under: kit.Tutti, Verb: &ApproveVerbs[0], Args: []string{id}}, App: a, OutFile: &bytes.Buffer{}}
+	err := decide(t.Context(), call, state, approval.Answer{Option: approval.Allow})
 	if err == nil || !strings.Contains(err.Error(), dialogOnly) || kit.ExitCode(err, kit.Tutti) != kit.ExitState {
 		t.Error(err)
 	}
