@@ -46,7 +46,7 @@ const (
 	maxFile    = 256 << 10 // bytes of a request or an answer
 	maxRequest = 200       // requests that are listed
 	MaxAbout   = 2000      // bytes of what is asked for; of more than that nothing but a no can be given from elsewhere
-	MaxChange  = 32 << 10  // bytes of what is written; of more than that nothing but a no, too
+	MaxChange  = 32 << 10  // bytes of what is written; a longer change takes only a no, too
 	maxKept    = 2000      // bytes of it that a decision keeps
 	maxLabel   = 200       // bytes of an option
 	MaxOptions = 12

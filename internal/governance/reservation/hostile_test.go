@@ -84,7 +84,7 @@ func TestByHand(t *testing.T) {
 		if ended, err := d.Sweep(t.Context(), now); err != nil || len(ended) != 2 || len(told) != 2 {
 			t.Errorf("ended: %v, told: %q, %v", ended, told, err)
 		}
-		if all := left(t, d); len(all) != 2 { // those that are too wide count for nobody, and stay
+		if all := left(t, d); len(all) != 2 { // leases that are too wide are ignored, and not deleted
 			t.Errorf("stored: %q", all)
 		}
 		for _, wide := range []string{"/", "/home", "/home/ana"} {

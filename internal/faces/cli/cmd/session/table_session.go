@@ -76,10 +76,11 @@ $ tutti session create --agent custom --session watch -- make watch`,
 			{Name: "force", Kind: kit.Switch, Help: "also if the registry says that there is nothing to continue"},
 			firstFlag, readyFlag, waitFlag, trustFlag, registryFlag,
 		},
-		Does: `Looks up the name in this folder, then in all others. Starts the agent CLI of a session again, with its transcript, in its folder and with its arguments, except those that
+		Does: `Starts the agent CLI of a session again, with its transcript, in its folder and with its arguments, except those that
 choose a transcript. It takes only a transcript that the session's own process had: the process was started with it, a
 hook reported it, or the process had its file open. If that is not known, it lists the transcripts of the folder and
-starts nothing: choose one with --conversation. A session that runs is left alone.
+starts nothing: choose one with --conversation. A session that runs is left alone. It looks up the name in this folder,
+then in all others.
 
 --all continues what was cut off, for instance by a reboot or the end of tmux. It names and leaves out what cannot be
 continued: a program of your own, or a conversation without a message. The exit status is then still 0.`,

@@ -35,9 +35,9 @@ var StopVerbs = []kit.Verb{{
 and the id of the transcript in the registry, so that session resume can continue. For a stopped session it does
 nothing.
 
-It looks up a name in this folder, and then in all others, where a running session comes first. If several match, it stops nothing
-and prints the commands to choose from. --all stops every running session on this machine, and asks before it stops
-sessions of other folders. Without a terminal it leaves those running unless you add --yes, and --purge-conversation
+It looks up a name in this folder, then in all others, where a running session comes first. If several match, it stops
+nothing and prints the commands to choose from. --all stops every running session on this machine, and asks before it
+stops sessions of other folders. Without a terminal it leaves those running unless you add --yes, and --purge-conversation
 never reaches them. --here restricts both to this folder. Below an agent CLI, --all is refused without --here or --registry.
 
 It begins with the step that loses least. If the agent CLI certainly waits for input, it types its exit command. If a

@@ -35,13 +35,14 @@ func (w *setupRun) showPlan(v *setupReport) {
 		case p.Err != nil:
 			rows = append(rows, []string{p.Driver.Title, "cannot be set up: " + kit.Clean(p.Err.Error())})
 		case len(files) > 0:
+			text := strings.Join(files, ", ")
 			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove {
-				files = append(files, "which also says that you trust these hooks")
+				text += " (also says that you trust these hooks)"
 			}
 			if p.Trusts() {
-				files = append(files, "which also allows the tools of tutti without asking")
+				text += " (also allows the tools of tutti without asking)"
 			}
-			rows = append(rows, []string{p.Driver.Title, strings.Join(files, ", ")})
+			rows = append(rows, []string{p.Driver.Title, text})
 		case !w.opt.Remove:
 			rows = append(rows, []string{p.Driver.Title, "already set up"})
 		}
