@@ -55,7 +55,7 @@ const (
 	maxMethod = 200      // bytes of a method's name that an error repeats
 
 	grace    = 20 * time.Millisecond  // that a call may hold up the next line: many quick calls, and nothing to a person
-	settle   = 500 * time.Millisecond // after the end of input until calls are cancelled
+	settle   = 2 * time.Second        // after the end of input until calls are cancelled
 	patience = 3 * time.Second        // after the end of input until what is not answered is given up
 	farewell = 800 * time.Millisecond // the same after the end of the caller's context; the program has a second
 )

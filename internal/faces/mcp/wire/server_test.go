@@ -151,9 +151,9 @@ func TestEndOfInput(t *testing.T) {
 		took   time.Duration // until the end
 		answer string        // part of it; empty for none
 	}{
-		{"a call that takes a while", 400 * time.Millisecond, false, 400 * time.Millisecond, `done`},
+		{"a call that takes a while", 1500 * time.Millisecond, false, 1500 * time.Millisecond, `done`},
 		{"a call that waits for mail", 50 * time.Second, false, settle, `ended early`},
-		{"a call that takes long to come to an end", 2 * time.Second, true, 2 * time.Second, `done`},
+		{"a call that takes long to come to an end", 2500 * time.Millisecond, true, 2500 * time.Millisecond, `done`},
 		{"a call that hangs", time.Hour, true, patience, ``},
 	} {
 		t.Run(c.what, func(t *testing.T) {
