@@ -27,8 +27,9 @@ export TUTTI_AXE=$axe/node_modules/axe-core/axe.min.js
 # Without the paths of this folder in them, the compiled packages of one clone serve the next.
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"
 # Much of what the tests do is waiting, for a program to start or a second to pass: one package more than there are
-# processors fills it.
-packages=$(($(getconf _NPROCESSORS_ONLN) + 1))
+# processors, and twice as many tests of each, fill it.
+processors=$(getconf _NPROCESSORS_ONLN)
+packages=$((processors + 1)) tests=$((2 * processors))
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -41,7 +42,7 @@ run_tests() {
 	local label=$1 skips
 	shift
 	echo "test: $label"
-	go test -v -vet=off -p "$packages" "$@" 2>&1 | tee "$log" | awk -f scripts/testlines.awk
+	go test -v -vet=off -p "$packages" -parallel "$tests" "$@" 2>&1 | tee "$log" | awk -f scripts/testlines.awk
 	skips=$(awk -f scripts/skips.awk "$log" | grep -E 'SKIPPED|NOT|not installed|not on PATH' || true)
 	if [ -n "$skips" ]; then
 		note "skipped tests ($label):
@@ -50,13 +51,15 @@ $skips"
 }
 
 # Senders to another machine are killed so often; left alone, the test of package comms does it 8 times, and make soak 1000 times.
-TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" ./...
+# The longest packages come first, so that none is left alone at the end.
+first=(./internal/faces/cli/cmd ./internal/test/... ./internal/sessions/lifecycle)
+TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" "${first[@]}" ./...
 if scripts/prereqs.sh gcc; then
 	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
 	# goroutines that race with the exit; a tenth of that finds them too.
 	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
 	# Not again: what reads the sources, pictures and pages of this repository, and what measures.
-	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
+	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list "${first[@]}" ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
 else
 	note "races: the race detector needs a C compiler"
 fi

@@ -230,6 +230,7 @@ func TestPanic(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	state := filepath.Join(t.TempDir(), "new", "state")
 	n := notesFor(state, "claude", "c1")

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tutti/internal/test/boundtest"
 )
 
 // rule is the canonical form as an ECMAScript program defines it: members sorted, put into a fresh object, stringified.
@@ -40,6 +42,7 @@ process.stdout.write(out.join('\n') + '\n');
 
 // TestNode lets node, which is what the existing programs run on, judge random texts.
 func TestNode(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	node, err := exec.LookPath("node")
 	if err != nil {

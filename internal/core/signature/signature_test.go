@@ -11,6 +11,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"tutti/internal/test/boundtest"
 )
 
 func fixed(b byte) *Private { return &Private{newKey(bytes.Repeat([]byte{b}, 32))} }
@@ -44,6 +46,7 @@ func TestKeysMatchStandardLibrary(t *testing.T) {
 // TestSignAgainstStandardLibrary signs 10,000 random messages with both libraries: Ed25519 is deterministic, so the bytes
 // must be the same.
 func TestSignAgainstStandardLibrary(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	r := rand.NewChaCha8([32]byte{1})
 	seed, message := make([]byte, 32), make([]byte, 600)

@@ -268,6 +268,7 @@ func TestVerifyWithoutKeys(t *testing.T) {
 
 // TestVerifyLong: findings in a long journal name the right entry.
 func TestVerifyLong(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	s := memstore.New(memstore.Options{})
 	k, _ := KeyOf(nego)

@@ -12,6 +12,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/store"
+	"tutti/internal/test/boundtest"
 )
 
 // raw adds an entry of one's own making, as `negotiate event` does.
@@ -53,6 +54,7 @@ func TestRawRefused(t *testing.T) {
 
 // TestLongNames: whatever an entry is called, the next one can be written and an agreement completed.
 func TestLongNames(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	for _, length := range []int{envelope.MaxID, envelope.MaxID + 1, 500_000} {
 		r := newRig(t)

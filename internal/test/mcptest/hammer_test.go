@@ -17,7 +17,7 @@ func calls() int {
 		return 10_000
 	}
 	if boundtest.Race {
-		return 200 // at ten a second
+		return 120 // at ten a second
 	}
 	return 400
 }

@@ -384,11 +384,9 @@ func TestTagsBeforeValues(t *testing.T) {
 // TestManyOfEverything reads files of a few megabytes that have more of one thing than anybody needs. Work that grows with the square of it
 // would take minutes and hours.
 func TestManyOfEverything(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	many := 50_000 // work that grew with its square took 24 s and more
-	if boundtest.Race {
-		many /= 10 // the detector makes all of it ten times as slow
-	}
 	members := func(n int, indent string) string {
 		var s strings.Builder
 		for i := range n {
@@ -427,6 +425,7 @@ func TestManyOfEverything(t *testing.T) {
 
 // TestWriteManyRows makes a large file again from the database.
 func TestWriteManyRows(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	text := "tmux_sessions:\n"
 	for i := range 300 {
