@@ -246,7 +246,7 @@ func checkLive(ctx context.Context, r *report, s store.Docs) {
 		check.Message = err.Error()
 		r.add(false, "sessions", err.Error(), "")
 	} else {
-		r.add(true, "sessions", kit.Plural(len(live), "live session"), "")
+		r.add(true, "sessions", kit.Plural(len(live), "live connection"), "")
 	}
 }
 

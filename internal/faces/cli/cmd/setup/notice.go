@@ -131,7 +131,11 @@ func checkNotices(c *kit.Call, r *report) {
 	}
 	var on []string
 	for _, one := range d.Channels {
-		on = append(on, one.Name())
+		name := one.Name()
+		if d, ok := one.(notice.Desktop); ok && !d.There() {
+			name += " (there is no desktop here)"
+		}
+		on = append(on, name)
 		if n, ok := one.(notice.Ntfy); ok && config.Enabled {
 			r.tell("notices", "names of agents and what happened to them are sent to "+n.Host()+", no texts", "")
 		}

@@ -139,7 +139,12 @@ func (w *setupRun) showDone(v *setupReport) {
 			c.Remark("hint: %s", kit.Clean(strings.TrimSpace(f.Hint)))
 		}
 	}
+	if !w.found() {
+		c.Prose("", 0, "The shell does not find tutti yet. Type this now, and put it into your shell's start file:")
+		c.Line(`    export PATH=` + kit.QuoteForShell(c.App.Shown(w.dir)) + `:"$PATH"`)
+	}
 	if len(w.plans) == 0 {
+		c.Line(c.Paint(kit.Green, "Done.") + " To see it work without an agent CLI: tutti demo")
 		return
 	}
 	title := w.plans[0].Driver.Title
@@ -148,10 +153,6 @@ func (w *setupRun) showDone(v *setupReport) {
 			title = p.Driver.Title
 			break
 		}
-	}
-	if !w.found() {
-		c.Prose("", 0, "The shell does not find tutti yet. Type this now, and put it into your shell's start file:")
-		c.Line(`    export PATH=` + kit.QuoteForShell(c.App.Shown(w.dir)) + `:"$PATH"`)
 	}
 	c.Line(c.Paint(kit.Green, "Done.") + " Start " + title + " in a folder of yours (again, if it runs) and say:")
 	c.Line(`    Which other agents are here? Ask tutti.`)
