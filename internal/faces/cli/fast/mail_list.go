@@ -148,7 +148,11 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 // receives is what to type to read the mail of the same agent.
 func receives(c *kit.Call) string {
 	text := called(c) + " receive"
-	if as := c.As(); as != "" && c.Under != kit.H2A {
+	as := c.As()
+	if as == "" && c.Verb.Name == "inbox" { // whose --as is an alias
+		as = c.Text("instance")
+	}
+	if as != "" && c.Under != kit.H2A {
 		text += " --as " + app.QuoteArg(kit.Clean(as))
 	}
 	return text
