@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"tutti/internal/app"
 	"tutti/internal/app/full"
 	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
@@ -89,7 +90,13 @@ func Restart(ctx context.Context, c *kit.Call, at agentproc.KilledSession) (fast
 		s.sayResumed(done, err)
 	}
 	if e, ok := errors.AsType[*lifecycle.Error](err); ok {
-		e.Next = "tutti session resume " + at.Name + " --conversation ID --registry " + at.Registry
+		in := " --registry " + app.QuoteArg(at.Registry) // it may be of another folder
+		switch e.Kind {
+		case lifecycle.Nothing:
+			e.Next = "to start it anew: tutti session restart " + app.QuoteArg(at.Name) + in
+		case lifecycle.Several:
+			e.Next = "tutti session resume " + app.QuoteArg(at.Name) + " --conversation ID" + in
+		}
 	}
 	return v, err
 }
