@@ -196,9 +196,11 @@ func (c *creation) unknown(ctx context.Context) error {
 	case err != nil:
 		return &Error{Kind: Unclear, Session: c.q.Name, Text: "tmux does not say whether there is one", Err: err}
 	}
-	text := fmt.Sprintf("tmux server %s has a session of that name that no row tells of", c.server())
-	if pane.Owner == "" {
-		text += ": it is not ours"
+	text := fmt.Sprintf("tmux server %s has a session of that name, which is not ours", c.server())
+	next := "--session takes another name"
+	if pane.Owner != "" {
+		text = fmt.Sprintf("tmux server %s has a session of that name, which is not of this folder", c.server())
+		next += `; "tutti session list --all" shows it`
 	}
-	return &Error{Kind: NotTheOne, Session: c.q.Name, Text: text, Next: "--session takes another name"}
+	return &Error{Kind: NotTheOne, Session: c.q.Name, Text: text, Next: next}
 }

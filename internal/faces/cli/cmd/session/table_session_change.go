@@ -19,9 +19,9 @@ var ChangeVerbs = []kit.Verb{
 			HereFlag, registryFlag,
 		},
 		Does: `Waits until all named sessions are in one of the states at the same time, and prints the state of each. waiting is an
-open question: an approval, an answer, or a question at the start. limited is the limit of the provider. A state with
-a question mark is read from the screen; it counts when two looks in a row show it. Of a program of your own it sees
-only the end: --until ended.`,
+open question: an approval, an answer, or a question at the start; "asking" is another word for it, and "dead" one for
+ended. limited is the limit of the provider. A state with a question mark is read from the screen; it counts when two
+looks in a row show it. Of a program of your own it sees only the end: --until ended.`,
 		Wont: "It starts, types and answers nothing. It does not know whether the work is done: an idle agent may have given up.",
 		Examples: `$ tutti session wait api-creator-claude
 $ tutti session wait worker reviewer --any --until idle --for 1h`,
