@@ -216,8 +216,12 @@ func runNHIOffboard(ctx context.Context, c *kit.Call, opt *offboardOptions) erro
 		err = c.InName(ctx, w, l.Instance)
 	}
 	if err == nil && c.Under == kit.Tutti {
+		again := "tutti retire " + app.QuoteArg(string(l.Instance)) + " --yes"
+		if opt.Reason != "" {
+			again += " --reason " + app.QuoteArg(kit.Clean(opt.Reason))
+		}
 		err = c.Confirm(opt.Yes, "Retire "+kit.Name(l.Instance)+" for good? Its keys are revoked, and it is never accepted again.", "nothing was changed: an agent is retired for good",
-			"tutti retire "+app.QuoteArg(string(l.Instance))+" --yes")
+			again)
 	}
 	if err != nil {
 		return err

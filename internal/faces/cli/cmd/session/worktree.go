@@ -199,6 +199,9 @@ func worktreeDiff(ctx context.Context, c *kit.Call, s *sessions, opt *worktreeDi
 		c.Result(d)
 		return nil
 	}
+	if d.Patch == "" && len(d.Untracked) == 0 {
+		c.Line("no changes against " + kit.Clean(d.Base))
+	}
 	for line := range strings.Lines(d.Patch) {
 		c.Line(kit.Clean(strings.TrimSuffix(line, "\n")))
 	}
@@ -249,7 +252,7 @@ func treeFault(c *kit.Call, err error) error {
 			worktree.Ignored:     `"git clean -ndX" there shows ignored files; "git clean -fdX" deletes them`,
 			worktree.Unmerged:    `"tutti worktree merge" merges it; "git push" works, too`,
 			worktree.Locked:      `"git worktree list --verbose" shows why; "git worktree unlock" unlocks it`,
-			worktree.InUse:       "end what uses it; a session: tutti session stop",
+			worktree.InUse:       "end what uses it",
 		}[r.Reason]
 	}
 	return kit.Refuse(hint, "%s: %s", c.Verb.Name, kit.Clean(err.Error()))
@@ -262,8 +265,12 @@ func worktreeMerge(ctx context.Context, c *kit.Call, s *sessions, _ *worktreeOpt
 		return err
 	}
 	v := treeChange{Path: t.Path, Branch: t.Branch}
+	line := "merged %[1]s into %[2]s"
+	if state, e := all.State(ctx, t, all.Base(ctx, t)); e == nil && state.Ahead == 0 { // the merge says what is wrong with it
+		line = "nothing to merge: %[2]s has all commits of %[1]s"
+	}
 	v.Base, v.Commit, err = all.Merge(ctx, t)
-	return s.treeChanged(v, err, "merged "+kit.Clean(v.Branch)+" into "+kit.Clean(v.Base))
+	return s.treeChanged(v, err, fmt.Sprintf(line, kit.Clean(v.Branch), kit.Clean(v.Base)))
 }
 
 // worktreeRebase rebases a worktree's branch onto its base.
@@ -284,7 +291,7 @@ func worktreeRemove(ctx context.Context, c *kit.Call, s *sessions, _ *worktreeOp
 		return err
 	}
 	if users := all.running(t); len(users) > 0 {
-		err = &worktree.Refusal{Path: t.Path, Reason: worktree.InUse, Text: "session " + users[0] + " runs in it"}
+		err = &worktree.Refusal{Path: t.Path, Reason: worktree.InUse, Text: "session " + users[0] + " runs in it; tutti session stop " + users[0] + " ends it"}
 	} else {
 		err = all.Remove(ctx, t)
 	}
