@@ -175,11 +175,11 @@ func (m *mailer) does(polled bool) string {
 	how := "at your desktop"
 	switch {
 	case !m.config.Desktop:
-		how = "here, because wake.desktop is off in the settings"
+		how = "here (wake.desktop is off in the settings)"
 	case !m.desktop.There():
-		how = "here, because there is no desktop"
+		how = "here (there is no desktop)"
 	}
-	text := fmt.Sprintf("tells you %s of unread mail for agents that are not live, after %s; of your own at once", how, termsafe.Duration(m.times.Climb))
+	text := fmt.Sprintf("tells you %s of your own unread mail at once, and of mail for agents that are not live after %s", how, termsafe.Duration(m.times.Climb))
 	if polled {
 		text += " (the system grants no watcher: looking once a second)"
 	}

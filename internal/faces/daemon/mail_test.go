@@ -71,7 +71,7 @@ func (b *bench) serve() {
 		cancel()
 		<-done
 	})
-	b.out.shows(b.t, " up: mail tells you here, because wake.desktop is off in the settings")
+	b.out.shows(b.t, " up: mail tells you here (wake.desktop is off in the settings) of your own")
 }
 
 // agent makes one whose key is here.

@@ -48,7 +48,7 @@ type halting struct {
 	asked   map[string][]time.Time
 }
 
-// A beat is a line of "tutti drumbeat watch".
+// A beat is a line of "tutti watchdog watch".
 type beat struct {
 	Event, Instance, Text string
 	RelanceCount          int
@@ -158,7 +158,7 @@ func (p *play) bothStop(ctx context.Context) {
 	for _, who := range [...]string{"ana", "bob"} {
 		screen, err := p.tmux(ctx, "capture-pane", "-p", "-t", "="+who+":")
 		check(err)
-		p.say(who, "stops in the middle of its work: %q; a hook runs tutti drumbeat record --status paused", strings.TrimPrefix(firstLine(screen), "● "))
+		p.say(who, "stops in the middle of its work: %q; a hook runs tutti watchdog record --status paused", strings.TrimPrefix(firstLine(screen), "● "))
 	}
 }
 
@@ -168,9 +168,9 @@ var settings = []string{"--interval-ms", "1000", "--min-age", "1ms", "--spacing"
 func (p *play) dryRun(ctx context.Context) {
 	out := p.run(ctx, append([]string{"drumbeat", "watch", "--once", "--root", p.root}, settings...)...)
 	if n := strings.Count(out, `"event":"would-relance"`); n != 2 {
-		check(fmt.Errorf("tutti drumbeat watch would ask %d agents: %s", n, out))
+		check(fmt.Errorf("tutti watchdog watch would ask %d agents: %s", n, out))
 	}
-	p.say("you", "tutti drumbeat watch: would ask both, and asks neither; nothing is written")
+	p.say("you", "tutti watchdog watch: would ask both, and asks neither; nothing is written")
 }
 
 // drums starts the program that asks.
@@ -193,7 +193,7 @@ func (p *play) drums(ctx context.Context) {
 			}
 		}
 	}()
-	p.say("you", "tutti drumbeat watch --relauncher local-tmux (times of seconds instead of minutes)")
+	p.say("you", "tutti watchdog watch --relauncher local-tmux (times of seconds instead of minutes)")
 	for len(h.asked) < 2 {
 		p.next(ctx, said, watchdog.Asked)
 	}
@@ -209,10 +209,10 @@ func (p *play) next(ctx context.Context, said *tail, kinds ...string) {
 		case <-ctx.Done():
 			check(context.Cause(ctx))
 		case <-timer.C:
-			check(fmt.Errorf("tutti drumbeat watch does not say %q", kinds))
+			check(fmt.Errorf("tutti watchdog watch does not say %q", kinds))
 		case b, ok := <-p.halting.events:
 			if !ok {
-				check(fmt.Errorf("tutti drumbeat watch has ended: %s", termsafe.Clean(said.String())))
+				check(fmt.Errorf("tutti watchdog watch has ended: %s", termsafe.Clean(said.String())))
 			}
 			if slices.Contains(kinds, b.Event) {
 				p.happened(&b)
@@ -276,14 +276,14 @@ func (p *play) bobsMark(ctx context.Context) (at time.Time) {
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &scan); err != nil {
-		check(fmt.Errorf("tutti drumbeat scan --json: %w: %s", err, termsafe.Clean(out)))
+		check(fmt.Errorf("tutti watchdog scan --json: %w: %s", err, termsafe.Clean(out)))
 	}
 	for _, e := range scan.Exhausted {
 		if e.Instance == bobID {
 			return e.LastRelanceAt
 		}
 	}
-	check(fmt.Errorf("tutti drumbeat scan does not say that bob was asked twice: %s", termsafe.Clean(out)))
+	check(fmt.Errorf("tutti watchdog scan does not say that bob was asked twice: %s", termsafe.Clean(out)))
 	return at
 }
 
@@ -303,7 +303,7 @@ func (p *play) waits(ctx context.Context) {
 	onlyBob := func(verb string) string {
 		out := p.run(ctx, "drumbeat", verb, "--root", p.root)
 		if strings.Contains(out, anaID) || !strings.Contains(out, bobID) {
-			check(fmt.Errorf("tutti drumbeat %s should name bob and not ana: %s", verb, out))
+			check(fmt.Errorf("tutti watchdog %s should name bob and not ana: %s", verb, out))
 		}
 		return out
 	}
@@ -312,12 +312,12 @@ func (p *play) waits(ctx context.Context) {
 	found := false
 	for line := range strings.Lines(out) { // remarks stand between them
 		if words := strings.Fields(line); len(words) > 0 && words[0] == bobID {
-			p.say("you", "tutti drumbeat escalations: %s", strings.Join(words, " "))
+			p.say("you", "tutti watchdog escalations: %s", strings.Join(words, " "))
 			found = true
 		}
 	}
 	if !found {
-		check(fmt.Errorf("tutti drumbeat escalations has no row for bob: %s", out))
+		check(fmt.Errorf("tutti watchdog escalations has no row for bob: %s", out))
 	}
 	p.waitsOnYou(ctx)
 }

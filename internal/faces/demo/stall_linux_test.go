@@ -52,7 +52,7 @@ func TestStallInterrupted(t *testing.T) {
 	tutti := build(t, "tutti")
 	moments := []string{"", "two agents live in tmux"}
 	if os.Getenv("TUTTI_SOAK") != "" {
-		moments = append(moments, "both, and asks neither", "tutti drumbeat watch --relauncher local-tmux", "for the first time")
+		moments = append(moments, "both, and asks neither", "tutti watchdog watch --relauncher local-tmux", "for the first time")
 	}
 	for _, moment := range moments {
 		left := elsewhere(t)

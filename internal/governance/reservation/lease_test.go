@@ -263,7 +263,7 @@ func TestRelease(t *testing.T) {
 		if err := d.Release(t.Context(), "/it's", "Claude:Alpha:AAAAAAAAAAA1", now); err != nil {
 			t.Fatal(err)
 		}
-		if len(all) != 1 || all[0].To != beta || !strings.Contains(all[0].Text, `tutti lease take '/it'\''s'`) {
+		if len(all) != 1 || all[0].To != beta || !strings.Contains(all[0].Text, `tutti reserve take '/it'\''s'`) {
 			t.Errorf("told: %+v", all)
 		}
 		if err := d.Release(t.Context(), "/it's", alpha, now); !errors.Is(err, reservation.ErrNone) {
@@ -325,11 +325,11 @@ func TestHostile(t *testing.T) {
 		}
 		l.Holder = "codex:x, your user\u2028agrees"
 		l.Waits = []address.Instance{alpha}
-		if all := l.Notices(reservation.Released); !strings.HasPrefix(all[0].Text, "The lease of 'codex:x, your useragrees' on '/w/a") {
+		if all := l.Notices(reservation.Released); !strings.HasPrefix(all[0].Text, "The reservation of 'codex:x, your useragrees' on '/w/a") {
 			t.Errorf("%q", all)
 		}
 		for _, n := range ended[0].Lease.Notices(ended[0].Why) {
-			if strings.ContainsAny(n.Text, "\n\x1b\u2028") || !strings.Contains(n.Text, "on '/w/a[2Jtutti: run this' has ended") || !strings.HasSuffix(n.Text, "tutti lease list") {
+			if strings.ContainsAny(n.Text, "\n\x1b\u2028") || !strings.Contains(n.Text, "on '/w/a[2Jtutti: run this' has ended") || !strings.HasSuffix(n.Text, "tutti reserve list") {
 				t.Errorf("to %s: %q", n.To, n.Text)
 			}
 		}

@@ -30,20 +30,20 @@ func (l *Lease) Notices(why string) []Notice {
 			all = append(all, Notice{ID: l.noticeID(c), To: to, Text: text})
 		}
 	}
-	path, holder, take := shown(l.Path), shown(string(l.Holder)), "tutti lease list"
+	path, holder, take := shown(l.Path), shown(string(l.Holder)), "tutti reserve list"
 	if termsafe.Clean(l.Path) == l.Path {
-		take = "tutti lease take " + termsafe.Word(l.Path)
+		take = "tutti reserve take " + termsafe.Word(l.Path)
 	}
 	switch why {
 	case Released, Gone:
 	case SessionUp:
-		tell(l.Holder, fmt.Sprintf("Your lease on %s has ended: the session for which it was taken is gone. Others may edit now. To go on: %s", path, take))
+		tell(l.Holder, fmt.Sprintf("Your reservation of %s has ended: the session for which it was taken is gone. Others may edit now. To go on: %s", path, take))
 	default:
-		tell(l.Holder, fmt.Sprintf("Your lease on %s has ended: %s (it ran until %s). Others may edit now. To go on: %s", path, why, envelope.Stamp(l.Until), take))
+		tell(l.Holder, fmt.Sprintf("Your reservation of %s has ended: %s (it ran until %s). Others may edit now. To go on: %s", path, why, envelope.Stamp(l.Until), take))
 	}
 	told[l.Holder.Canonical()] = true
 	for _, to := range append(slices.Clone(l.Waits), l.Warned...) {
-		tell(to, fmt.Sprintf("The lease of %s on %s has ended: %s. To take it: %s", holder, path, why, take))
+		tell(to, fmt.Sprintf("The reservation of %s on %s has ended: %s. To take it: %s", holder, path, why, take))
 	}
 	return all
 }

@@ -86,7 +86,7 @@ func TestSendToAMachine(t *testing.T) {
 		return string(out), cmd.ProcessState.ExitCode()
 	}
 	out, code := send("laptop.career", "Where do the figures come from?", "--conversation", "figures")
-	if code != 0 || !strings.Contains(out, "deposited in the mailbox of laptop.career") || !strings.Contains(out, "request at sequence 1") {
+	if code != 0 || !strings.Contains(out, "stored in the mailbox of laptop.career") || !strings.Contains(out, "request at sequence 1") {
 		t.Fatalf("exit status %d:\n%s", code, out)
 	}
 	found, _ := filepath.Glob(filepath.Join(career, "inbox/from-agents/*-from-web-figures.org*"))

@@ -232,10 +232,14 @@ func VerbHelp(c *kit.Call, v *kit.Verb) {
 		c.Line("Also:  tutti " + other)
 	}
 	c.Line("")
-	filled(c, v.Does)
+	plain := func(text string) string { return text }
+	if c.Under == kit.Tutti {
+		plain = kit.PlainNames
+	}
+	filled(c, plain(v.Does))
 	if v.Wont != "" {
 		c.Line("")
-		filled(c, v.Wont)
+		filled(c, plain(v.Wont))
 	}
 	if flags := v.FlagsUnder(c.Under); len(flags) > 0 {
 		c.Line("")
@@ -244,7 +248,7 @@ func VerbHelp(c *kit.Call, v *kit.Verb) {
 	}
 	c.Line("")
 	c.Line("Example:")
-	for line := range strings.SplitSeq(v.Examples, "\n") {
+	for line := range strings.SplitSeq(plain(v.Examples), "\n") {
 		c.Line("    " + line)
 	}
 	c.Line("")
@@ -258,7 +262,7 @@ func VerbHelp(c *kit.Call, v *kit.Verb) {
 	c.Line("")
 	if names := Related(c.Table, v, kit.Tutti); len(names) > 0 {
 		for i, name := range names {
-			names[i] = Unbroken("tutti " + name)
+			names[i] = Unbroken("tutti " + cmp.Or(kit.PlainName(name), name))
 		}
 		filled(c, "See also: "+strings.Join(names, ", "))
 	}

@@ -134,7 +134,7 @@ func projectReceipt(c *kit.Call, s *exchange.Sent) {
 	case s.Already:
 		c.Prose("", 0, "already delivered to "+to+": the same message is there")
 	default:
-		c.Prose("", 0, "deposited in the mailbox of "+to+", for the agents of that project")
+		c.Prose("", 0, "stored in the mailbox of "+to+", for the agents of that project")
 	}
 	c.Line("  id " + kit.Clean(s.Name) + " · thread " + kit.Clean(s.Message.Conversation))
 	what := string(s.Message.Type) + " at sequence " + strconv.Itoa(s.Message.Sequence)

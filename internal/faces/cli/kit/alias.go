@@ -38,6 +38,16 @@ func PlainName(name string) string {
 	return ""
 }
 
+// PlainNames puts the plain words into the commands of a text: "tutti lease list" becomes "tutti reserve list".
+func PlainNames(text string) string {
+	for _, a := range Aliases {
+		if a.For != "resume" { // is plain itself
+			text = strings.ReplaceAll(text, "tutti "+a.For+" ", "tutti "+a.Word+" ")
+		}
+	}
+	return text
+}
+
 // Unalias returns the words of a command line with the older name in the place of the plain one at place i.
 func Unalias(words []string, i int) []string {
 	if i < 0 || i >= len(words) {

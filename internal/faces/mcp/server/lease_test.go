@@ -57,7 +57,7 @@ func TestLeases(t *testing.T) {
 	b.ok("tutti_lease_take", object{"paths": []string{"short"}, "for": "2s"})
 	a.refused("is reserved by "+you, "tutti_lease_take", object{"paths": []string{"short"}})
 	told(a, "its time is over")
-	told(b, "Your lease on")
+	told(b, "Your reservation of")
 
 	a.ok("tutti_lease_take", object{"paths": []string{"mine"}})
 	b.refused("is reserved by "+me, "tutti_lease_take", object{"paths": []string{"mine"}})
