@@ -101,7 +101,7 @@ func sendError(err error) *SendError {
 		return &SendError{Fault: Halted, Code: CodeHalted, Err: err}
 	case errors.As(err, &taken):
 		e := general(CodeNameTaken, err)
-		e.Advice = "two messages of one second: type it again, a file with --restamp"
+		e.Advice = "two messages of one second: send it again with --restamp"
 		return e
 	case errors.As(err, &box):
 		return general(CodeMailbox, err)

@@ -245,7 +245,7 @@ func (p *play) happened(b *beat) {
 
 func (p *play) twice(ctx context.Context) {
 	out, err := p.output(ctx, "drumbeat", "watch", "--relauncher", "local-tmux", "--root", p.root)
-	if err == nil || !strings.Contains(out, "by another program already: tutti drumbeat watch, process ") {
+	if err == nil || !strings.Contains(out, "by another program already: tutti watchdog watch, process ") {
 		check(fmt.Errorf("a second program was not told who asks: %w: %s", err, termsafe.Clean(out)))
 	}
 	p.say("you", "the same once more: agents are asked by process %d already", p.halting.watch.Process.Pid)

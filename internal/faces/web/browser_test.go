@@ -19,6 +19,14 @@ import (
 	"tutti/internal/test/hostile"
 )
 
+// notRaced skips a test in a browser under the race detector, beside which it takes too long; tests without a browser ask the same server.
+func notRaced(t *testing.T) {
+	t.Helper()
+	if boundtest.Race {
+		t.Skip("a browser beside the detector is too slow")
+	}
+}
+
 // browser starts a Chromium, and skips the test where there is none.
 func browser(t *testing.T) context.Context {
 	t.Helper()
@@ -122,7 +130,7 @@ func TestOtherSites(t *testing.T) {
 
 // Nothing that others wrote becomes an element of the page, neither in its first form nor when the script draws it.
 func TestHostileTexts(t *testing.T) {
-	boundtest.OneGoroutine(t)
+	notRaced(t)
 	ctx := browser(t)
 	texts := hostile.Texts(t)
 	for _, more := range []string{`<img src=x onerror="document.title='owned'">`, `"><script>document.title='owned'</script>`, `</bdi></p><form action=/act method=post><button>`, `<a href="javascript:1">x</a>`, "&lt;b&gt;"} {
@@ -156,7 +164,7 @@ func TestHostileTexts(t *testing.T) {
 
 // axe finds no fault of accessibility on any page, in light and in dark, on a desktop and on a phone.
 func TestAccessible(t *testing.T) {
-	boundtest.OneGoroutine(t)
+	notRaced(t)
 	axe, err := os.ReadFile(os.Getenv("TUTTI_AXE"))
 	if err != nil {
 		t.Skip("SKIPPED: axe-core is not installed (TUTTI_AXE names the file)")

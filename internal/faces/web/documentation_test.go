@@ -20,7 +20,6 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"tutti/internal/faces/site"
-	"tutti/internal/test/boundtest"
 )
 
 // pagesOf makes the documentation as it is in this checkout.
@@ -144,7 +143,7 @@ func (f *faults) none(t *testing.T, ctx context.Context, page string) {
 
 // The pages fit a phone and a desktop, without a complaint of the browser, and the search finds a section: from the server, and in a folder.
 func TestDocsBrowser(t *testing.T) {
-	boundtest.OneGoroutine(t)
+	notRaced(t)
 	ctx := browser(t)
 	r, _ := serve(t, "")
 	folder := t.TempDir()

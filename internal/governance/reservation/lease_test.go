@@ -329,7 +329,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%q", all)
 		}
 		for _, n := range ended[0].Lease.Notices(ended[0].Why) {
-			if strings.ContainsAny(n.Text, "\n\x1b\u2028") || !strings.Contains(n.Text, "on '/w/a[2Jtutti: run this' has ended") || !strings.HasSuffix(n.Text, "tutti reserve list") {
+			if strings.ContainsAny(n.Text, "\n\x1b\u2028") || !strings.Contains(n.Text, " '/w/a[2Jtutti: run this' has ended") || !strings.HasSuffix(n.Text, "tutti reserve list") {
 				t.Errorf("to %s: %q", n.To, n.Text)
 			}
 		}

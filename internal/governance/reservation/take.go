@@ -59,11 +59,11 @@ func (e *HeldError) Hint() string {
 
 var (
 	// ErrLong reports a lease that is longer than any may be, or no time at all.
-	ErrLong = fmt.Errorf("a lease lasts from a second to %s", Longest)
+	ErrLong = fmt.Errorf("a reservation lasts from a second to %s", Longest)
 	// ErrMany reports an agent that would have more leases than allowed.
-	ErrMany = fmt.Errorf("no agent may have more than %d leases at a time", MaxHeld)
+	ErrMany = fmt.Errorf("no agent may have more than %d reservations at a time", MaxHeld)
 	// ErrWide reports a folder that is more than anybody works on.
-	ErrWide = errors.New("it holds the home folder: a lease cannot be that wide")
+	ErrWide = errors.New("it holds the home folder: a reservation cannot be that wide")
 	// ErrNone reports a path that is not reserved.
 	ErrNone = errors.New("it is not reserved")
 )
@@ -89,7 +89,7 @@ func (d *Reservations) Take(ctx context.Context, w Want, now time.Time) ([]*Leas
 				return nil, err
 			}
 		case err != nil:
-			return nil, fmt.Errorf("lease %s: %w", w.name(), err)
+			return nil, fmt.Errorf("reserve %s: %w", w.name(), err)
 		case len(held) > 0:
 			errs := []error{held[0]}
 			for _, h := range held {
@@ -100,7 +100,7 @@ func (d *Reservations) Take(ctx context.Context, w Want, now time.Time) ([]*Leas
 			return all, nil
 		}
 	}
-	return nil, fmt.Errorf("lease %s: others take leases all the time: %w", w.name(), store.ErrConflict)
+	return nil, fmt.Errorf("reserve %s: others reserve it all the time: %w", w.name(), store.ErrConflict)
 }
 
 const (
@@ -143,11 +143,11 @@ func (d *Reservations) check(ctx context.Context, w *Want) error {
 	for _, s := range w.Spots {
 		switch {
 		case len(s.Path) > maxPath:
-			return fmt.Errorf("lease a path of %d bytes: at most %d are taken", len(s.Path), maxPath)
+			return fmt.Errorf("reserve a path of %d bytes: at most %d are taken", len(s.Path), maxPath)
 		case !utf8.ValidString(s.Path):
-			return fmt.Errorf("lease %q: a path that is not valid UTF-8 cannot be sent to others: rename it", s.Path)
+			return fmt.Errorf("reserve %q: a path that is not valid UTF-8 cannot be sent to others: rename it", s.Path)
 		case d.tooWide(s.Path):
-			return fmt.Errorf("lease %s: %w", shown(s.Path), ErrWide)
+			return fmt.Errorf("reserve %s: %w", shown(s.Path), ErrWide)
 		}
 	}
 	err := address.Check(string(w.Holder))
@@ -155,7 +155,7 @@ func (d *Reservations) check(ctx context.Context, w *Want) error {
 		err = d.Registry.Standing(ctx, w.Holder)
 	}
 	if err != nil {
-		return fmt.Errorf("lease %s: %w", w.name(), err)
+		return fmt.Errorf("reserve %s: %w", w.name(), err)
 	}
 	return nil
 }

@@ -199,7 +199,7 @@ func (c *creation) unknown(ctx context.Context) error {
 	text := fmt.Sprintf("tmux server %s has a session of that name, which is not ours", c.server())
 	next := "--session takes another name"
 	if pane.Owner != "" {
-		text = fmt.Sprintf("tmux server %s has a session of that name, which is not of this folder", c.server())
+		text = fmt.Sprintf("tmux server %s has a session of that name, which the registry of this folder does not have", c.server())
 		next += `; "tutti session list --all" shows it`
 	}
 	return &Error{Kind: NotTheOne, Session: c.q.Name, Text: text, Next: next}

@@ -14,6 +14,17 @@ import (
 // States are the words that can be waited for.
 var States = []string{StateIdle, StateWorking, StateWaiting, StateLimited, StateEnded}
 
+// StateOf is the state for a word that people type: that of a status, asking or dead, stands for waiting or ended.
+func StateOf(word string) string {
+	switch word {
+	case Asking:
+		return StateWaiting
+	case Gone:
+		return StateEnded
+	}
+	return word
+}
+
 // DefaultUntil are those for which is waited when none is named.
 var DefaultUntil = []string{StateIdle, StateWaiting, StateEnded}
 

@@ -262,7 +262,7 @@ func VerbHelp(c *kit.Call, v *kit.Verb) {
 	c.Line("")
 	if names := Related(c.Table, v, kit.Tutti); len(names) > 0 {
 		for i, name := range names {
-			names[i] = Unbroken("tutti " + cmp.Or(kit.PlainName(name), name))
+			names[i] = Unbroken(strings.TrimSuffix(kit.PlainNames("tutti "+name+" "), " "))
 		}
 		filled(c, "See also: "+strings.Join(names, ", "))
 	}

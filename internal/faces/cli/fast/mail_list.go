@@ -139,10 +139,21 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 	case unread == 0:
 		c.Line("nothing unread among these")
 	case unread == n && n == q.Newest:
-		c.Printf("%d unread or more; %s shows them\n", unread, receives(c))
+		c.Printf("%d unread or more%s\n", unread, readHint(c))
 	default:
-		c.Printf("%d unread; %s shows them\n", unread, receives(c))
+		c.Printf("%d unread%s\n", unread, readHint(c))
 	}
+}
+
+// readHint ends a line about unread mail with what to type. Below an agent CLI nothing reads the mail of another agent.
+func readHint(c *kit.Call) string {
+	switch {
+	case c.Under == kit.H2A || c.Text("instance") == "":
+		return "; " + receives(c) + " shows them"
+	case c.BelowAgent():
+		return ""
+	}
+	return "; " + receives(c) + " shows them and marks them as shown"
 }
 
 // receives is what to type to read the mail of the same agent.
@@ -154,6 +165,9 @@ func receives(c *kit.Call) string {
 	}
 	if as != "" && c.Under != kit.H2A {
 		text += " --as " + app.QuoteArg(kit.Clean(as))
+	}
+	if root := c.RootFlag(); root != "" {
+		text += " --root " + app.QuoteArg(kit.Clean(root))
 	}
 	return text
 }

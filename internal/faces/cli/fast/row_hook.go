@@ -24,7 +24,7 @@ seen, once for each message. When there is nothing to say it prints nothing.
 PreToolUse, PostToolUse, PostToolBatch, PermissionRequest, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, BeforeModel, BeforeTool,
 AfterTool, Notification, AfterAgent, SessionEnd.
 
-Before a file is changed on which another agent has a lease ("tutti help reserve take") it says who has it and until when. It is a
+Before a file is changed that another agent has reserved ("tutti help reserve take") it says who has it and until when. It is a
 warning: nothing is kept from anybody.
 
 In a session that works on a job ("tutti help job") it reports to that what its agent does: that it has begun, works, asks for a

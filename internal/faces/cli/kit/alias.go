@@ -38,7 +38,7 @@ func PlainName(name string) string {
 	return ""
 }
 
-// PlainNames puts the plain words into the commands of a text: "tutti lease list" becomes "tutti reserve list".
+// PlainNames puts the plain words into the commands of a text of ours: "tutti lease list" becomes "tutti reserve list".
 func PlainNames(text string) string {
 	for _, a := range Aliases {
 		if a.For != "resume" { // is plain itself

@@ -215,7 +215,7 @@ func (c *Call) report(err error) {
 		return
 	}
 	if c.Under == Tutti {
-		prefix, hint = "tutti: ", PlainNames(hint)
+		prefix = "tutti: "
 	}
 	for line := range strings.SplitSeq(hint, "\n") {
 		c.ErrLine(prefix+"hint: ", 0, line)

@@ -111,7 +111,7 @@ func blockageList(ctx context.Context, c *call) (any, error) {
 	if len(problems) > 0 {
 		unreadable = fmt.Sprintf("%d records cannot be read", len(problems))
 	}
-	return answerPage(c, "its record is too long to be shown; tutti blockage list prints it on a command line", rows, func(p page[json.RawMessage]) any {
+	return answerPage(c, "its record is too long to be shown; tutti blocker list prints it on a command line", rows, func(p page[json.RawMessage]) any {
 		return blockages{unreadable, p.rows, p.pageTail}
 	})
 }

@@ -166,7 +166,7 @@ func (c *call) mayOffboard(ctx context.Context, own, who address.Instance) error
 		}
 	}
 	return foreign(own, fmt.Sprintf("%s does not answer to this agent, and is not offboarded by it", termsafe.Cut(string(who), maxWord)),
-		"ask your user, who can do so on a command line: tutti nhi offboard INSTANCE")
+		"ask your user, who can do so on a command line: tutti retire INSTANCE")
 }
 
 // nhiExport lists the public keys of an agent for other systems.

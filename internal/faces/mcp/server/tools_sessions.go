@@ -50,6 +50,9 @@ func sessionWait(ctx context.Context, c *call) (any, error) {
 	}
 	if raw := c.raw("until"); raw != nil {
 		q.Until, ok = canonjson.Strings(raw)
+		for i := range q.Until {
+			q.Until[i] = observe.StateOf(q.Until[i])
+		}
 		if bad := slices.IndexFunc(q.Until, func(s string) bool { return !slices.Contains(observe.States, s) }); !ok || bad >= 0 {
 			return nil, c.refuse("", "'until' must be a list of %s", strings.Join(observe.States, ", "))
 		}

@@ -71,7 +71,7 @@ func runLeaseTake(ctx context.Context, c *kit.Call, opt *leaseTakeOptions) error
 	}
 	defer d.World.Close()
 	if err := full.SweepLeases(ctx, d.office, d.Reservations, d.who.Instance); err != nil {
-		c.Warn("leases that have ended stay: %s", kit.Clean(err.Error()))
+		c.Warn("reservations that have ended stay: %s", kit.Clean(err.Error()))
 	}
 	tie, err := full.LeaseTie(ctx, d.World, d.who.Instance, "")
 	if err != nil {
@@ -119,11 +119,11 @@ func leaseFault(err error) error {
 	case errors.Is(err, reservation.ErrLong):
 		return kit.UsageHint("--for 30m", "--for: %s", err)
 	case errors.Is(err, reservation.ErrMany):
-		return kit.BadState("lease the folder in which they lie", "%s", err)
+		return kit.BadState("reserve the folder that they are in", "%s", err)
 	case errors.Is(err, reservation.ErrWide):
-		return kit.BadState("lease a folder in it", "%s", err)
+		return kit.BadState("reserve a folder in it", "%s", err)
 	case errors.Is(err, reservation.ErrNone):
-		return kit.BadState(`"tutti lease list" shows those that there are`, "%s", err)
+		return kit.BadState(`"tutti reserve list" shows what is reserved`, "%s", err)
 	case errors.Is(err, registry.ErrGone):
 		return &kit.Fault{Code: kit.ExitState, Err: err, Next: kit.HintOf(err)}
 	}
@@ -172,7 +172,7 @@ type leaseReleaseOptions struct {
 
 func runLeaseRelease(ctx context.Context, c *kit.Call, opt *leaseReleaseOptions) error {
 	if len(c.Args) == 0 && !opt.All {
-		return kit.UsageHint("--all releases all of yours", "lease release: which path?")
+		return kit.UsageHint("--all releases all of yours", "reserve release: missing path")
 	}
 	d, err := leases(ctx, c, opt.Instance)
 	if err != nil {

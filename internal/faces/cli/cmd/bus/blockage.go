@@ -248,7 +248,7 @@ func RunBlockageResolve(ctx context.Context, c *kit.Call, opt *blockageResolveOp
 	now := time.Now()
 	b, err := blocker.New(w.Store).Resolve(ctx, who, by, now)
 	if errors.Is(err, blocker.ErrNone) {
-		return kit.BadState("tutti blockage list   # who has", "%s", kit.Clean(err.Error()))
+		return kit.BadState("tutti blocker list   # who has", "%s", kit.Clean(err.Error()))
 	}
 	if err != nil {
 		return err

@@ -161,7 +161,7 @@ func runDrumWatch(ctx context.Context, c *kit.Call, opt *drumWatchOptions) error
 
 // drum makes beats until it is interrupted, or one. A dry run needs no lock.
 func drum(ctx context.Context, c *kit.Call, d *watchdog.Beats, w *app.World, dry, once bool) error {
-	const holder = "tutti drumbeat watch"
+	const holder = "tutti watchdog watch"
 	switch {
 	case dry && once:
 		return d.Beat(ctx)
@@ -282,7 +282,7 @@ func runDrumInbox(ctx context.Context, c *kit.Call, opt *drumInboxOptions) error
 	said := relanced{true, []address.Instance{}, []watchdog.Skip{}}
 	if o.Relaunch != nil {
 		d := watchdog.New(o)
-		err = d.Hold(ctx, w.Store, watchdog.Holder("tutti drumbeat relance-inbox"), func(ctx context.Context) error {
+		err = d.Hold(ctx, w.Store, watchdog.Holder("tutti watchdog relance-inbox"), func(ctx context.Context) error {
 			for _, who := range owners {
 				done, left, err := d.Requests(ctx, watchdog.Intake{Office: office, Registry: w.Registry}, who)
 				said.Relanced, said.Skipped = append(said.Relanced, done...), append(said.Skipped, left...)

@@ -95,7 +95,7 @@ func Restart(ctx context.Context, c *kit.Call, at agentproc.KilledSession) (fast
 		case lifecycle.Nothing:
 			e.Next = "to start it anew: tutti session restart " + app.QuoteArg(at.Name) + in
 		case lifecycle.Several:
-			e.Next = "tutti session resume " + app.QuoteArg(at.Name) + " --conversation ID" + in
+			e.Next += in
 		}
 	}
 	return v, err

@@ -29,12 +29,7 @@ func sessionWait(ctx context.Context, c *kit.Call, s *sessions, opt *sessionWait
 	q := observe.Wait{Any: opt.Any}
 	if text := opt.Until; text != "" {
 		for word := range strings.SplitSeq(text, ",") {
-			switch word { // as session status says it
-			case observe.Asking:
-				word = observe.StateWaiting
-			case observe.Gone:
-				word = observe.StateEnded
-			}
+			word = observe.StateOf(word)
 			if !slices.Contains(observe.States, word) {
 				return kit.Usagef("session wait: --until %s: must be of %s", kit.Clean(word), strings.Join(observe.States, ","))
 			}

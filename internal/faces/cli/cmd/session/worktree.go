@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tutti/internal/app"
 	"tutti/internal/app/full"
 	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
@@ -200,7 +201,7 @@ func worktreeDiff(ctx context.Context, c *kit.Call, s *sessions, opt *worktreeDi
 		return nil
 	}
 	if d.Patch == "" && len(d.Untracked) == 0 {
-		c.Line("no changes against " + kit.Clean(d.Base))
+		c.Line("no changes against " + kit.Clean(cmp.Or(d.Base, "the last commit")))
 	}
 	for line := range strings.Lines(d.Patch) {
 		c.Line(kit.Clean(strings.TrimSuffix(line, "\n")))
@@ -255,6 +256,7 @@ func treeFault(c *kit.Call, err error) error {
 			worktree.InUse:       "end what uses it",
 		}[r.Reason]
 	}
+	hint = cmp.Or(kit.HintOf(err), hint)
 	return kit.Refuse(hint, "%s: %s", c.Verb.Name, kit.Clean(err.Error()))
 }
 
@@ -291,7 +293,10 @@ func worktreeRemove(ctx context.Context, c *kit.Call, s *sessions, _ *worktreeOp
 		return err
 	}
 	if users := all.running(t); len(users) > 0 {
-		err = &worktree.Refusal{Path: t.Path, Reason: worktree.InUse, Text: "session " + users[0] + " runs in it; tutti session stop " + users[0] + " ends it"}
+		err = &kit.Fault{
+			Err:  &worktree.Refusal{Path: t.Path, Reason: worktree.InUse, Text: "session " + users[0] + " runs in it"},
+			Next: "tutti session stop " + app.QuoteArg(kit.Clean(users[0])),
+		}
 	} else {
 		err = all.Remove(ctx, t)
 	}
