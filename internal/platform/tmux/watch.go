@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"tutti/internal/platform/proc"
 )
 
 // A Kind says what an [Event] is about.
@@ -114,6 +116,10 @@ func (w *Watcher) follow(now *waiter) (err error, closed bool) {
 		case pid := <-w.ended:
 			if _, ok := held[pid]; !ok {
 				continue // the server has told
+			}
+			if _, err := proc.Of(w.pid); err != nil { // it ended because its server has, of which the client hears in a moment
+				<-now.over
+				break
 			}
 			now.end() // the hooks are not what they were: the next sets them anew
 			<-now.over

@@ -238,6 +238,44 @@ func TestEndsOfAServer(t *testing.T) {
 	}
 }
 
+// TestCrashHeardLate: on a busy machine the end of a program may be noticed before its server's own client has run.
+func TestCrashHeardLate(t *testing.T) {
+	if !canHold {
+		t.Skip("no end of a program is noticed here")
+	}
+	t.Parallel()
+	w := empty(t)
+	p := w.make(Spec{Name: "a"})
+	watcher := w.watch()
+	client := 0
+	all, err := proc.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if argv, err := proc.Cmdline(c.PID); err == nil && c.Parent == os.Getpid() && slices.Contains(argv, "wait-for") && slices.Contains(argv, w.name) {
+			client = c.PID
+		}
+	}
+	if client == 0 {
+		t.Fatal("no client waits")
+	}
+	if err := errors.Join(syscall.Kill(client, syscall.SIGSTOP), syscall.Kill(p.Server, syscall.SIGKILL)); err != nil {
+		t.Fatal(err)
+	}
+	for { // the program loses its terminal
+		if _, err := proc.Of(p.PID); err != nil {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(200 * time.Millisecond) // the watch is told of the end 40 ms after it
+	if err := syscall.Kill(client, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	exit(t, watcher, ErrCrashed)
+}
+
 // Neither the user's screens nor what programs print wakes a watch.
 func TestIdleWatch(t *testing.T) {
 	t.Parallel()
