@@ -238,8 +238,8 @@ func TestEndsOfAServer(t *testing.T) {
 	}
 }
 
-// TestCrashHeardLate: on a busy machine the end of a program may be noticed before its server's own client has run.
-func TestCrashHeardLate(t *testing.T) {
+// TestCrashWithSlowClient: on a busy machine the end of a program may be noticed before its server's own client has run.
+func TestCrashWithSlowClient(t *testing.T) {
 	if !canHold {
 		t.Skip("no end of a program is noticed here")
 	}
