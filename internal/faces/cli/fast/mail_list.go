@@ -3,6 +3,7 @@ package fast
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -139,9 +140,9 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 	case unread == 0:
 		c.Line("nothing unread among these")
 	case unread == n && n == q.Newest:
-		c.Printf("%d unread or more%s\n", unread, readHint(c))
+		c.Prose("", 0, fmt.Sprintf("%d unread or more%s", unread, readHint(c)))
 	default:
-		c.Printf("%d unread%s\n", unread, readHint(c))
+		c.Prose("", 0, fmt.Sprintf("%d unread%s", unread, readHint(c)))
 	}
 }
 
