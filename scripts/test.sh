@@ -51,15 +51,13 @@ $skips"
 }
 
 # Senders to another machine are killed so often; left alone, the test of package comms does it 8 times, and make soak 1000 times.
-# The longest packages come first, so that none is left alone at the end.
-first=(./internal/faces/cli/cmd ./internal/test/... ./internal/sessions/lifecycle)
-TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" "${first[@]}" ./...
+TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" ./...
 if scripts/prereqs.sh gcc; then
 	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
 	# goroutines that race with the exit; a tenth of that finds them too.
 	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
 	# Not again: what reads the sources, pictures and pages of this repository, and what measures.
-	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list "${first[@]}" ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
+	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
 else
 	note "races: the race detector needs a C compiler"
 fi

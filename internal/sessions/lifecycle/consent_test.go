@@ -45,7 +45,7 @@ func TestForeignRow(t *testing.T) {
 	foreign := func(name, agent string, argv ...string) {
 		t.Helper()
 		if _, err := r.reg.Change(t.Context(), name, func(row *registry.Row, _ bool) error {
-			*row = registry.Row{Name: name, Status: registry.Running, Agent: agent, Server: r.name, OwnerID: "0123456789abcdef", StartArgv: argv, CreatedAt: registry.Stamp(time.Now())}
+			*row = registry.Row{Name: name, Status: registry.Running, Agent: agent, Server: r.name, OwnerID: "fedcba9876543210", StartArgv: argv, CreatedAt: registry.Stamp(time.Now())}
 			row.Pane.Cwd = r.dir
 			conversation := id
 			if agent == "custom" { // one of its own: the program of another row is not to be taken for what is left of it
