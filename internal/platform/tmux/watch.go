@@ -117,7 +117,7 @@ func (w *Watcher) follow(now *waiter) (err error, closed bool) {
 			if _, ok := held[pid]; !ok {
 				continue // the server has told
 			}
-			if _, err := proc.Of(w.pid); err != nil { // it ended because its server has, of which the client hears in a moment
+			if _, err := proc.Of(w.pid); err != nil { // the server has ended, too, and the client is about to say how
 				<-now.over
 				break
 			}

@@ -269,7 +269,7 @@ func TestCrashWithSlowClient(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(200 * time.Millisecond) // the watch is told of the end 40 ms after it
+	time.Sleep(200 * time.Millisecond) // the watch learns of it after 40 ms
 	if err := syscall.Kill(client, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}

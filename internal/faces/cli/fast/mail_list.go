@@ -146,7 +146,7 @@ func inboxFoot(c *kit.Call, d *kit.Account, n, unread int, q mailbox.Query) {
 	}
 }
 
-// readHint ends a line about unread mail with what to type. Below an agent CLI nothing reads the mail of another agent.
+// readHint ends a line about unread mail with what to type. An agent may not read the mail of another one, and gets no hint.
 func readHint(c *kit.Call) string {
 	switch {
 	case c.Under == kit.H2A || c.Text("instance") == "":

@@ -24,8 +24,8 @@ seen, once for each message. When there is nothing to say it prints nothing.
 PreToolUse, PostToolUse, PostToolBatch, PermissionRequest, Stop, SessionEnd; for gemini SessionStart, BeforeAgent, BeforeModel, BeforeTool,
 AfterTool, Notification, AfterAgent, SessionEnd.
 
-Before a file is changed that another agent has reserved ("tutti help reserve take") it says who has it and until when. It is a
-warning: nothing is kept from anybody.
+Before the agent changes a file that another one has reserved ("tutti help reserve take"), it says who holds it and until
+when. It only warns: the change is made all the same.
 
 In a session that works on a job ("tutti help job") it reports to that what its agent does: that it has begun, works, asks for a
 permission, rests, or has ended.
