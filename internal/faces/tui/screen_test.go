@@ -12,6 +12,7 @@ import (
 
 	"tutti/internal/attention/overview"
 	"tutti/internal/attention/todo"
+	"tutti/internal/test/boundtest"
 )
 
 // TestScreens compares whole screens with those that were looked at. Run it with -update to write them anew.
@@ -60,6 +61,7 @@ func TestScreens(t *testing.T) {
 
 // TestSizes draws every size without a line that does not fit.
 func TestSizes(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	r := newRig(t, 100, 30)
 	for w := 1; w < 210; w += 7 {
 		for h := 1; h < 60; h += 5 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"tutti/internal/platform/proc"
+	"tutti/internal/test/boundtest"
 )
 
 // A rig is a repository with a history, a remote branch and ignored files.
@@ -266,6 +267,7 @@ var late = []mishap{
 // TestNothingLost removes worktrees in random states. A removal that refuses changes nothing. One that succeeds loses no byte that
 // is not in an object of git that a reference keeps, or in the main worktree.
 func TestNothingLost(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	if _, err := proc.Users("/nonexistent"); err != nil {
 		t.Skip(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"tutti/internal/store"
+	"tutti/internal/test/boundtest"
 )
 
 // TestTwoClients: of two connections, one succeeds at each operation, and the other gets an error.
@@ -123,6 +124,7 @@ func (s *Store) plantFast(t testing.TB, k store.Key, data []byte) {
 
 // TestLargePages: pages end by size too, in logs and where many keys are asked for in one question.
 func TestLargePages(t *testing.T) {
+	boundtest.OneGoroutine(t)
 	t.Parallel()
 	r := newRig(t)
 	ctx, s := t.Context(), r.store(t)
