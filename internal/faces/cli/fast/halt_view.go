@@ -53,6 +53,19 @@ type OpenConversation struct {
 	Line    string `json:"-"` // its state, for people
 }
 
+// Waiter is the project that waits for the awaited one, "" where that is not known.
+func (o *OpenConversation) Waiter() string {
+	switch o.Awaited {
+	case "":
+		return ""
+	case o.Project:
+		return o.Partner
+	case o.Partner:
+		return o.Project
+	}
+	return ""
+}
+
 // ViewOfHalt is the view of a halt before anything else is known of it.
 func ViewOfHalt(s halt.State, watcher string) *HaltView {
 	v := &HaltView{OK: s.Halted, Halted: s.Halted, Path: s.Path, Watcher: watcher}

@@ -3,6 +3,7 @@ package stop
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"tutti/internal/comms/exchange"
 	"tutti/internal/comms/overview"
@@ -53,13 +54,34 @@ func showRemains(c *kit.Call, v *fast.HaltView) {
 		}
 		further(c, n)
 	}
-	if n := len(v.Open); n > 0 {
+	open := v.Open
+	if c.Under == kit.Tutti {
+		open = once(open)
+	}
+	if n := len(open); n > 0 {
 		c.Prose("- ", 2, kit.Plural(n, "conversation")+" open:")
-		for _, conv := range v.Open[:min(n, maxRemains)] {
-			c.Line("    " + kit.Clean(conv.Project) + ": " + kit.Clean(conv.Line))
+		for _, conv := range open[:min(n, maxRemains)] {
+			if other := conv.Waiter(); c.Under == kit.Tutti && other != "" {
+				c.Line("    " + kit.Clean(conv.ID) + ": " + kit.Clean(other) + " waits for " + kit.Clean(conv.Awaited))
+			} else {
+				c.Line("    " + kit.Clean(conv.Project) + ": " + kit.Clean(conv.Line))
+			}
 		}
 		further(c, n)
 	}
+}
+
+// once leaves out the second of two entries for one conversation, whose projects are both on this machine.
+func once(all []fast.OpenConversation) []fast.OpenConversation {
+	var list []fast.OpenConversation
+	for _, v := range all {
+		if !slices.ContainsFunc(list, func(o fast.OpenConversation) bool {
+			return o.ID == v.ID && o.Project == v.Partner && o.Partner == v.Project
+		}) {
+			list = append(list, v)
+		}
+	}
+	return list
 }
 
 // further says how many lines were left out.
