@@ -10,7 +10,6 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
-	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/platform/smallfile"
 )
@@ -35,7 +34,7 @@ func checkHosts(c *kit.Call, r *report) {
 				found++
 				if _, err := os.Stat(at); err != nil {
 					bad = "starts " + c.App.Shown(at) + ", which is not there"
-				} else if bad == "" && !app.SameFile(at, self) && !app.SameFile(at, daemon) {
+				} else if bad == "" && !sameProgram(at, self) && !sameProgram(at, daemon) {
 					bad = "starts " + c.App.Shown(at) + ", which is another one than this"
 				}
 			}

@@ -84,7 +84,7 @@ func checkNames(c *kit.Call, r *report, self string) {
 			missing = append(missing, name)
 			continue
 		}
-		if real, err := filepath.EvalSymlinks(path); err != nil || !app.SameFile(real, self) {
+		if real, err := filepath.EvalSymlinks(path); err != nil || !sameProgram(real, self) {
 			others = append(others, path)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/setup"
-	"tutti/internal/app"
 	"tutti/internal/faces/cli/kit"
 )
 
@@ -141,7 +140,7 @@ func hostsMeant(c *kit.Call, opt *hostSetupOptions, p driver.Site, scope driver.
 }
 
 // ownCommand is our program by the path that is most likely to stay: the one where install puts it, or the one in PATH, if they
-// are this very program; else where it lies.
+// are this very program or a copy of it; else where it lies.
 func ownCommand(home string) (string, error) {
 	daemon, err := kit.FullPath()
 	if err != nil {
@@ -153,7 +152,7 @@ func ownCommand(home string) (string, error) {
 		paths = append(paths, path)
 	}
 	for _, path := range paths {
-		if app.SameFile(path, self) {
+		if sameProgram(path, self) {
 			return path, nil
 		}
 	}

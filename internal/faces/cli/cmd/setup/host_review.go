@@ -97,11 +97,12 @@ func showLeft(c *kit.Call, q *setup.Request, plans []*setup.Plan) {
 			continue
 		}
 		for _, path := range q.Leaves(p) {
-			kept = append(kept, c.App.Shown(path))
+			kept = append(kept, kit.QuoteForShell(c.App.Shown(path)))
 		}
 	}
 	if len(kept) > 0 {
-		c.Line("left: earlier settings, kept beside: " + kit.Clean(strings.Join(kept, ", ")))
+		c.Line("Earlier settings stay, beside those of now. To delete them, too:")
+		c.Line("    rm " + strings.Join(kept, " "))
 	}
 	var skills []string
 	for _, p := range plans {

@@ -211,6 +211,15 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
+// sameProgram tells whether two paths lead to one program: one file, or a copy of it.
+func sameProgram(a, b string) bool {
+	if app.SameFile(a, b) {
+		return true
+	}
+	real, err := filepath.EvalSymlinks(a)
+	return err == nil && sameFile(real, b)
+}
+
 // isOurs tells whether a file, or what a link leads to, is one of our programs. A link whose target is gone is ours when
 // it leads to a program of our name.
 func isOurs(path string) bool {

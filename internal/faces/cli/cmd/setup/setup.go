@@ -57,7 +57,7 @@ type setupReport struct {
 	Programs []step          `json:"programs"`           // a file each
 	Packaged string          `json:"packaged,omitempty"` // the folder in which the programs are already, and stay
 	Hosts    []connectedHost `json:"hosts"`
-	Skills   []string        `json:"skills"`               // files of the skill that were written or removed
+	Skills   []string        `json:"skills"`               // files of the skill that were written or removed; before that, those that models read first
 	Complete string          `json:"completion,omitempty"` // the file that was written or removed
 	Problems []finding       `json:"problems"`             // what doctor finds afterwards
 }
@@ -221,14 +221,37 @@ func (w *setupRun) view() *setupReport {
 			v.Hosts = append(v.Hosts, h)
 		}
 	}
+	if w.skills != nil {
+		v.Skills = skillsToChange(w.skills, w.opt.Remove)
+	}
 	if w.complete != nil {
 		v.Complete = w.complete.path
 	}
 	return v
 }
 
+// skillsToChange are the files of the skill that would be written or removed, of each folder the one that models read first.
+func skillsToChange(q *skill.Request, remove bool) []string {
+	files := []string{}
+	for _, r := range skill.Look(q) {
+		var changes bool
+		switch r.State {
+		case skill.Written, skill.Replaced:
+			changes = !remove
+		case skill.Same:
+			changes = remove
+		case skill.Updated:
+			changes = true
+		}
+		if changes {
+			files = append(files, r.Path)
+		}
+	}
+	return files
+}
+
 func (w *setupRun) changes(v *setupReport) bool {
-	return len(v.Programs) > 0 || v.Complete != "" || slices.ContainsFunc(v.Hosts, func(h connectedHost) bool { return len(h.Files) > 0 })
+	return len(v.Programs) > 0 || len(v.Skills) > 0 || v.Complete != "" || slices.ContainsFunc(v.Hosts, func(h connectedHost) bool { return len(h.Files) > 0 })
 }
 
 // run carries the plan out: connected CLIs start the programs, so these come first; and last where all of it is removed.
@@ -251,6 +274,7 @@ func (w *setupRun) run(ctx context.Context, v *setupReport) error {
 		if err := carryOut(w.programs); err != nil {
 			return kit.FailIO("", err, "remove the programs")
 		}
+		w.removeEmpty(v)
 	}
 	if !w.opt.Remove {
 		reviews := reviewHooks(w.c, &hostSetupOptions{TrustHooks: w.opt.TrustHooks}, w.hosts, w.drivers, w.plans)
@@ -266,6 +290,35 @@ func (w *setupRun) run(ctx context.Context, v *setupReport) error {
 	return fault
 }
 
+// removeEmpty removes the folders that are empty now, without what was in them.
+func (w *setupRun) removeEmpty(v *setupReport) {
+	home, err := w.c.App.Home()
+	if err != nil {
+		return
+	}
+	files := slices.Clone(v.Skills)
+	for _, s := range w.programs {
+		files = append(files, s.Path)
+	}
+	for _, h := range v.Hosts {
+		files = append(files, h.Files...)
+	}
+	if w.complete != nil {
+		files = append(files, w.complete.path)
+	}
+	for _, path := range files {
+		for dir := filepath.Dir(path); strings.HasPrefix(dir, home+string(filepath.Separator)); dir = filepath.Dir(dir) {
+			info, err := os.Lstat(dir)
+			if err == nil && info.IsDir() {
+				err = os.Remove(dir) // fails where it is not empty
+			}
+			if err != nil && !errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
+				break
+			}
+		}
+	}
+}
+
 func (w *setupRun) runSkills(v *setupReport) error {
 	if w.skills == nil {
 		return nil
@@ -275,6 +328,7 @@ func (w *setupRun) runSkills(v *setupReport) error {
 		do = skill.Remove
 	}
 	r := do(w.skills)
+	v.Skills = []string{}
 	for i := range r.Files {
 		if f := &r.Files[i]; f.State != skill.Same {
 			v.Skills = append(v.Skills, f.Path)

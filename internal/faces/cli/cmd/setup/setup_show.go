@@ -1,13 +1,17 @@
 package setup
 
 import (
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"tutti/internal/agents/setup"
 	"tutti/internal/app"
+	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/platform/smallfile"
 )
 
 // showPlan says in a few lines what is to be done.
@@ -26,16 +30,14 @@ func (w *setupRun) showPlan(v *setupReport) {
 		var files []string
 		for _, h := range v.Hosts {
 			if h.Host == p.Driver.Name {
-				for _, f := range h.Files {
-					files = append(files, c.App.Shown(f))
-				}
+				files = append(files, h.Files...)
 			}
 		}
 		switch {
 		case p.Err != nil:
 			rows = append(rows, []string{p.Driver.Title, "cannot be set up: " + kit.Clean(p.Err.Error())})
 		case len(files) > 0:
-			text := strings.Join(files, ", ")
+			text := shownAll(c, files)
 			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove {
 				text += " (also says that you trust these hooks)"
 			}
@@ -47,8 +49,11 @@ func (w *setupRun) showPlan(v *setupReport) {
 			rows = append(rows, []string{p.Driver.Title, "already set up"})
 		}
 	}
-	if w.skills != nil && len(w.plans) > 0 && (!w.opt.Remove || len(v.Programs)+len(v.Hosts) > 0) {
-		rows = append(rows, []string{"Skill", "what the models read about tutti"})
+	switch {
+	case len(v.Skills) > 0:
+		rows = append(rows, []string{"Skill", shownAll(c, v.Skills) + " (what the models read about tutti)"})
+	case w.skills != nil && !w.opt.Remove:
+		rows = append(rows, []string{"Skill", "already in place"})
 	}
 	if v.Complete != "" {
 		rows = append(rows, []string{"Completion", c.App.Shown(v.Complete)})
@@ -57,6 +62,26 @@ func (w *setupRun) showPlan(v *setupReport) {
 	if len(w.plans) == 0 && !w.opt.Remove {
 		c.Line("No agent CLI is on the PATH. Install one, such as Claude Code or Codex, and type tutti setup again.")
 	}
+}
+
+// zshLine is what the user adds to the start file of zsh, which looks for completion in no folder of the user; "" where it is
+// there, or is not wanted.
+func (w *setupRun) zshLine() string {
+	home, err := w.c.App.Home()
+	if err != nil || w.opt.NoComplete || w.packaged != "" || filepath.Base(os.Getenv("SHELL")) != "zsh" {
+		return ""
+	}
+	dir := cmp.Or(os.Getenv("ZDOTDIR"), home)
+	start, _, err := smallfile.Read(filepath.Join(dir, ".zshrc"), 1<<20, smallfile.Follow)
+	if err != nil && !errors.Is(err, os.ErrNotExist) || strings.Contains(string(start), "tutti completion zsh") {
+		return ""
+	}
+	return "source <(tutti completion zsh)"
+}
+
+// shownAll is a list of paths for people.
+func shownAll(c *kit.Call, paths []string) string {
+	return strings.Join(render.Each(paths, c.App.Shown), ", ")
 }
 
 // showKept names the folders that stay, with the line that deletes them.
@@ -116,7 +141,11 @@ func (w *setupRun) showDiff(v *setupReport) {
 func (w *setupRun) showDone(v *setupReport) {
 	c := w.c
 	if w.opt.Remove {
-		c.Line(c.Paint(kit.Green, "Removed."))
+		if w.changes(v) {
+			c.Line(c.Paint(kit.Green, "Removed."))
+		} else {
+			c.Line("Nothing of tutti was here.")
+		}
 		if len(v.Hosts) > 0 {
 			c.Line("Agents that run keep tutti's server until you restart them.")
 		}
@@ -142,6 +171,10 @@ func (w *setupRun) showDone(v *setupReport) {
 	if !w.found() {
 		c.Prose("", 0, "The shell does not find tutti yet. Type this now, and put it into your shell's start file:")
 		c.Line(`    export PATH=` + kit.QuoteForShell(c.App.Shown(w.dir)) + `:"$PATH"`)
+	}
+	if line := w.zshLine(); line != "" {
+		c.Line("For completion in zsh, put this into ~/.zshrc:")
+		c.Line("    " + line)
 	}
 	if len(w.plans) == 0 {
 		c.Line(c.Paint(kit.Green, "Done.") + " To see it work without an agent CLI: tutti demo")
