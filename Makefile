@@ -1,4 +1,5 @@
-# Every target does all that it needs on a Debian machine with Go, git and make. "make help" lists them.
+# "make help" lists the targets. They need Go, git and make, and install Debian packages where they need some; bench, soak and soak-load use
+# those of "make test".
 
 # Both programs carry the same build id; a program that meets a sibling of another build says so instead of going on.
 BUILD   := $(shell git describe --always --dirty 2>/dev/null || echo dev)
@@ -51,7 +52,8 @@ fmt: ## format all Go files
 site: ## write the documentation as a static site to dist/site, after a check of every link
 	@rm -rf dist/site && $(MKSITE) dist/site
 
-pictures: build ## make the pictures of the documentation anew, from real runs; needs tmux and Chromium
+pictures: build ## make the pictures of the documentation anew, from real runs
+	@scripts/prereqs.sh tmux git chromium
 	CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/test/pictures -bin bin -out docs/pictures
 
 release: ## build archives, packages, sums and their signature in dist/

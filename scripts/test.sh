@@ -26,6 +26,8 @@ export TUTTI_AXE=$axe/node_modules/axe-core/axe.min.js
 
 # Without the paths of this folder in them, the compiled packages of one clone serve the next.
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"
+modules=$(go env GOMODCACHE)
+[ -d "$modules/cache/download" ] || echo "test: downloading the Go modules (190 MB) into $modules"
 # Much of what the tests do is waiting, for a program to start or a second to pass: one package more than there are
 # processors, and twice as many tests of each, fill it.
 processors=$(getconf _NPROCESSORS_ONLN)

@@ -144,7 +144,7 @@ tutti: statically-linked-binary [usr/bin/tutti-full]
 
 // unit runs "tutti up" for a user who enables it. No package enables it.
 const unit = `[Unit]
-Description=tutti: tell me about mail for absent agents, and carry mail to other machines
+Description=tutti: tell me about mail for agents that are not live, and carry mail to other machines
 Documentation=man:tutti-up(1)
 
 [Service]

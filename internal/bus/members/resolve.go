@@ -98,7 +98,7 @@ func resolveChannel(channel string, live, registered []address.Instance) Decisio
 	}
 	return Decision{
 		Kind: Refuse, Why: Phantom,
-		Reason: fmt.Sprintf("phantom/invented id: neither presence nor registry knows %s", channel),
+		Reason: fmt.Sprintf("no agent %s is here, live or registered (phantom/invented id)", channel),
 		Hint:   `"tutti discover --all" lists who is known here; look at the spelling, and whether both use the same root`,
 	}
 }

@@ -37,7 +37,7 @@ func release(c *kit.Call, wakes, was bool) (all []StoppedAgent) {
 	sayUnconnected(c, alone)
 	if len(held) == 0 {
 		if !c.JSON && (was || wakes) && len(alone) == 0 {
-			c.Line("- No agent waits to be let go on.")
+			c.Line("- No agent waits to continue.")
 		}
 		return nil
 	}

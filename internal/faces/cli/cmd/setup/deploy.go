@@ -3,6 +3,7 @@ package setup
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -136,20 +137,22 @@ func version(s string) (v [3]uint64, ok bool) {
 
 // An upgraded is whether there is a later release, and how one gets it.
 type upgraded struct {
-	OK       bool    `json:"ok"`
-	Current  string  `json:"current"`  // the version of this program
-	Latest   *string `json:"latest"`   // the version that the source announces
-	Upgraded bool    `json:"upgraded"` // false: nothing is replaced
-	Reason   string  `json:"reason"`   // what to do, or why nothing is to be done
+	OK       bool     `json:"ok"`
+	Current  string   `json:"current"`           // the version of this program
+	Latest   *string  `json:"latest"`            // the version that the source announces
+	Upgraded bool     `json:"upgraded"`          // false: nothing is replaced
+	Changes  []string `json:"changes,omitempty"` // what is new in it, where the source says so
+	Reason   string   `json:"reason"`            // what to do, or why nothing is to be done
 }
 
 // An upgradeCheck is whether there is a later release, with --check.
 type upgradeCheck struct {
-	Current   string `json:"current"`          // the version of this program
-	Latest    string `json:"latest,omitempty"` // the version that the source announces
-	Available bool   `json:"upgradeAvailable"`
-	FromCache bool   `json:"fromCache"` // false: the source is asked each time
-	Reason    string `json:"reason"`    // what to do, or why nothing is to be done
+	Current   string   `json:"current"`          // the version of this program
+	Latest    string   `json:"latest,omitempty"` // the version that the source announces
+	Available bool     `json:"upgradeAvailable"`
+	FromCache bool     `json:"fromCache"`         // false: the source is asked each time
+	Changes   []string `json:"changes,omitempty"` // what is new in it, where the source says so
+	Reason    string   `json:"reason"`            // what to do, or why nothing is to be done
 }
 
 type upgradeOptions struct {
@@ -180,17 +183,19 @@ func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
 		return runVerify(c, opt)
 	}
 	source := cmp.Or(opt.Source, os.Getenv(sourceVariable))
-	found, reason := "", "no release source is set: --source FILE-OR-URL, or "+sourceVariable
+	reason := "no release source is set: --source FILE-OR-URL, or " + sourceVariable
+	var announced Announced
 	if source != "" {
 		var err error
-		if found, err = Latest(ctx, source); err != nil {
+		if announced, err = Latest(ctx, source, kit.Version); err != nil {
 			reason = "not known: " + err.Error()
 		}
 	}
+	found := announced.Version
 	newer := found != "" && Newer(found, kit.Version)
 	switch {
 	case newer:
-		reason = "get it where you got this one, compare its SHA-256 with the one announced, then type: tutti install"
+		reason = "Get it where you got this one, with SHA256SUMS and SHA256SUMS.minisig beside it, and check it before you install it: tutti upgrade --verify FILE"
 	case found != "" && !isVersion(found):
 		reason = "not known: " + found + " is not a version X.Y.Z, so it cannot be compared with this one"
 	case found != "":
@@ -198,9 +203,9 @@ func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
 	}
 	if c.JSON {
 		if opt.Check {
-			c.Result(upgradeCheck{Current: kit.Version, Latest: found, Available: newer, Reason: reason})
+			c.Result(upgradeCheck{Current: kit.Version, Latest: found, Available: newer, Changes: announced.Changes, Reason: reason})
 		} else {
-			c.Result(upgraded{OK: true, Current: kit.Version, Latest: render.OrNull(found), Reason: reason})
+			c.Result(upgraded{OK: true, Current: kit.Version, Latest: render.OrNull(found), Changes: announced.Changes, Reason: reason})
 		}
 		return nil
 	}
@@ -209,6 +214,18 @@ func runUpgrade(ctx context.Context, c *kit.Call, opt *upgradeOptions) error {
 		rows = append(rows, []string{"latest", found})
 	}
 	c.Facts(rows)
+	if n := len(announced.Changes); n > 0 {
+		c.Line("What is new:")
+		for _, change := range announced.Changes[:min(n, maxChanges)] {
+			c.Prose("- ", 2, kit.Clean(change))
+		}
+		if n > maxChanges {
+			c.Line(fmt.Sprintf("and %d more changes", n-maxChanges))
+		}
+	}
 	c.Prose("", 0, kit.Clean(reason))
 	return nil
 }
+
+// maxChanges is how many changes are printed.
+const maxChanges = 30

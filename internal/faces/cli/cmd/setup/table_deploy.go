@@ -49,13 +49,13 @@ var DeployVerbs = []kit.Verb{
 		Short:  "check for a later release, or a file of one that you fetched",
 		Flags: []kit.Flag{
 			{Name: "check", Kind: kit.Switch, Help: "answer in the form of the older program's check"},
-			{Name: "source", Kind: kit.Text, Value: "file|url", Default: "that of TUTTI_RELEASES", Offer: kit.Files, Under: kit.Tutti, Help: "where releases are announced: a version, or JSON that has one"},
+			{Name: "source", Kind: kit.Text, Value: "file|url", Default: "that of TUTTI_RELEASES", Offer: kit.Files, Under: kit.Tutti, Help: "where releases are announced: a version, JSON that has one, or a list of changes such as CHANGELOG.md"},
 			{Name: "verify", Kind: kit.Text, Value: "file", Offer: kit.Files, Under: kit.Tutti, Help: "check this file of a release; SHA256SUMS and SHA256SUMS.minisig lie beside it"},
 			{Name: "key", Kind: kit.Text, Value: "key|file", Default: "the one in this build", Offer: kit.Files, Under: kit.Tutti, Help: "with --verify: the minisign key that signs releases"},
 		},
-		Does:     "Asks where releases are announced which is the latest, for at most 15 s, and says how one gets it. Without such a place, or without an answer, it says so.\n\nWith --verify it checks a file that you fetched: that the release key signed the sums beside it, and that the file has its sum.",
+		Does:     "Asks the source of releases for the latest version, for at most 15 s. It says what is new, if the source does, and how to get it. Without a source or an answer it says so.\n\nWith --verify it checks a file that you fetched: that the release key signed the sums beside it, and that the file has its sum.",
 		Wont:     "It replaces no program and keeps no answer. Nothing else in tutti asks for releases.",
-		Examples: "$ tutti upgrade --source https://example.org/tutti/latest\n$ tutti upgrade --verify tutti_0.1.0_amd64.deb",
+		Examples: "$ tutti upgrade --source https://example.org/tutti/CHANGELOG.md\n$ tutti upgrade --verify tutti_0.1.0_amd64.deb",
 		Exit:     "0 answered, also when nothing is known; 1 wrong usage, or a file that was not signed; 3 a file could not be read", See: "install, version",
 	},
 }

@@ -15,7 +15,7 @@ import (
 var UpVerbs = []kit.Verb{{
 	Name: "up", Under: kit.Tutti, Group: kit.GroupBus, Halt: kit.Stays, Waits: true, Bus: true, Opts: kit.WithFlags(runUp),
 	Result: daemon.Event{},
-	Short:  "stay running and tell you about mail for absent agents",
+	Short:  "stay running and tell you about mail for agents that are not live",
 	Flags: []kit.Flag{{
 		Name: "registry", Kind: kit.Text, Value: "files", Default: "that of the folder where you are", Offer: kit.Files,
 		Help: "the session registries to keep up to date, separated by commas",

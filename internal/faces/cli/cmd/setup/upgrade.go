@@ -19,16 +19,23 @@ import (
 const (
 	// Limit is how long an answer is waited for: that of existing programs.
 	Limit = 15 * time.Second
-	// maxAnswer is how much of an answer is read, in bytes: a version has ten.
-	maxAnswer = 64 << 10
+	// maxAnswer is how much of an answer is read, in bytes: a version has ten, a list of changes grows.
+	maxAnswer = 256 << 10
 	// maxVersion is the longest text that is taken for one.
 	maxVersion = 64
 )
 
-// Latest returns the latest version that a source announces. It asks the one place that the user has named: a file, or an address
-// by https. The answer is a version on a line of its own, or JSON with the member "version". It waits for at most [Limit], reads little,
-// goes nowhere else than it was sent, and fetches and replaces no program.
-func Latest(ctx context.Context, source string) (string, error) {
+// An Announced is what a source of releases says.
+type Announced struct {
+	Version string
+	Changes []string // since the version that was asked with, the newest first; empty where the source has only a version
+}
+
+// Latest returns the latest version that a source announces, and what it changes since the current one. It asks the one place that the
+// user has named: a file, or an address by https. The answer is a version on a line of its own, JSON with the member "version", or a list of
+// changes such as CHANGELOG.md. It waits for at most [Limit], reads little, goes nowhere else than it was sent, and fetches and replaces
+// no program.
+func Latest(ctx context.Context, source, current string) (Announced, error) {
 	ctx, stop := context.WithTimeout(ctx, Limit)
 	defer stop()
 	shown := source
@@ -43,14 +50,47 @@ func Latest(ctx context.Context, source string) (string, error) {
 	default:
 		text, _, err = smallfile.Read(source, maxAnswer, smallfile.Follow)
 	}
-	var version string
+	var found Announced
 	if err == nil {
-		version, err = versionIn(text)
+		if found = changesIn(text, current); found.Version == "" {
+			found.Version, err = versionIn(text)
+		}
 	}
 	if err != nil {
-		return "", fmt.Errorf("ask %s for the latest version: %w", shown, err)
+		return Announced{}, fmt.Errorf("ask %s for the latest version: %w", shown, err)
 	}
-	return version, nil
+	return found, nil
+}
+
+// changesIn reads a list of changes: a heading "## 1.2.3" for each version, the newest first, and a line "- …" for each change, which may
+// go on in the next lines. Without such a heading there is no version.
+func changesIn(text []byte, current string) (found Announced) {
+	newer, goesOn := false, false
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if heading, ok := strings.CutPrefix(line, "## "); ok {
+			v, _, _ := strings.Cut(heading, " ") // behind it there may be a date
+			if !isVersion(v) {
+				newer, goesOn = false, false
+				continue
+			}
+			if found.Version == "" {
+				found.Version = v
+			}
+			newer, goesOn = Newer(v, current), false
+			continue
+		}
+		change, begins := strings.CutPrefix(line, "- ")
+		switch {
+		case newer && begins:
+			found.Changes, goesOn = append(found.Changes, change), true
+		case goesOn && line != "" && line[0] != '#':
+			found.Changes[len(found.Changes)-1] += " " + line
+		default:
+			goesOn = false
+		}
+	}
+	return found
 }
 
 func limited(r io.Reader) ([]byte, error) {

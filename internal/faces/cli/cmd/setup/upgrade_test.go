@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,15 +49,15 @@ func TestLatest(t *testing.T) {
 		s.URL + "/far": "", s.URL + "/page": "", s.URL + "/long": "", s.URL + "/none": "", dir: "", filepath.Join(dir, "absent"): "",
 		"http://releases.invalid/latest": "", "ftp://127.0.0.1/latest": "",
 	} {
-		if got, err := Latest(t.Context(), source); got != want || (err == nil) != (want != "") {
+		if got, err := Latest(t.Context(), source, "1.0.0"); got.Version != want || (err == nil) != (want != "") {
 			t.Errorf("%s: %q, %v, want %q", source, got, err, want)
 		}
 	}
 	secret := strings.Replace(s.URL, "http://", "http://ana:hush@", 1)
-	if _, err := Latest(t.Context(), secret+"/none"); err == nil || strings.Contains(err.Error(), "hush") {
+	if _, err := Latest(t.Context(), secret+"/none", "1.0.0"); err == nil || strings.Contains(err.Error(), "hush") {
 		t.Errorf("a password is shown: %v", err)
 	}
-	if got, err := Latest(t.Context(), "file://"+file); got != "1.2.5" {
+	if got, err := Latest(t.Context(), "file://"+file, "1.0.0"); got.Version != "1.2.5" {
 		t.Errorf("a file as an address: %q, %v", got, err)
 	}
 	pipe := filepath.Join(dir, "pipe")
@@ -65,7 +66,7 @@ func TestLatest(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := Latest(t.Context(), pipe)
+		_, err := Latest(t.Context(), pipe, "1.0.0")
 		done <- err
 	}()
 	select {
@@ -78,7 +79,22 @@ func TestLatest(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Latest(ctx, s.URL+"/hang"); !errors.Is(err, context.Canceled) {
+	if _, err := Latest(ctx, s.URL+"/hang", "1.0.0"); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
+	}
+}
+
+func TestChanges(t *testing.T) {
+	t.Parallel()
+	text := "# Changes\n\nAll of them.\n\n## 1.3.0 (2027-01-02)\n\n- One goes on\n  in the next line.\n- Two\n\nNot this.\n\n## Notes\n\n- Not this.\n\n## 1.2.1\n\n### Repairs\n\n- Three\n\n## 1.2.0\n\n- Old\n"
+	for current, want := range map[string][]string{"1.2.0": {"One goes on in the next line.", "Two", "Three"}, "1.2.9": {"One goes on in the next line.", "Two"}, "1.3.0": nil, "2.0.0": nil} {
+		if got := changesIn([]byte(text), current); got.Version != "1.3.0" || !slices.Equal(got.Changes, want) {
+			t.Errorf("since %s: %q", current, got)
+		}
+	}
+	for _, text := range []string{"", "## ", "## x", "# 1.2.3", "- a", "##1.2.3"} {
+		if got := changesIn([]byte(text), "1.0.0"); got.Version != "" || len(got.Changes) > 0 {
+			t.Errorf("%q: %q", text, got)
+		}
 	}
 }
