@@ -40,9 +40,27 @@ func (q *Request) Unreviewed(d *driver.Driver) (all []Review, err error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, r := range reviewed(d, hooks) {
+		switch trusted, off := trustIn(config.Before, r.key); {
+		case off:
+			r.State = "switched off"
+		case trusted == "":
+			r.State = "new"
+		case trusted != r.hash:
+			r.State = "changed"
+		default:
+			continue
+		}
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// reviewed are the hooks of ours in a file of Codex, as its review knows them.
+func reviewed(d *driver.Driver, hooks *Change) (all []Review) {
 	table, _ := canonjson.Get(hooks.Before, "hooks")
 	if !canonjson.IsObject(table) {
-		return nil, nil
+		return nil
 	}
 	at := filepath.Join(filepath.Dir(hooks.real), filepath.Base(hooks.Path))
 	for event, list := range canonjson.Members(table) {
@@ -58,22 +76,37 @@ func (q *Request) Unreviewed(d *driver.Driver) (all []Review, err error) {
 				if !isHook(d.Name, command) {
 					continue
 				}
-				r := Review{Event: event, key: at + ":" + snake(event) + ":" + strconv.Itoa(entry) + ":" + strconv.Itoa(handler), hash: codexHash(event, e, h)}
-				switch trusted, off := trustIn(config.Before, r.key); {
-				case off:
-					r.State = "switched off"
-				case trusted == "":
-					r.State = "new"
-				case trusted != r.hash:
-					r.State = "changed"
-				default:
-					continue
-				}
-				all = append(all, r)
+				key := at + ":" + snake(event) + ":" + strconv.Itoa(entry) + ":" + strconv.Itoa(handler)
+				all = append(all, Review{Event: event, key: key, hash: codexHash(event, e, h)})
 			}
 		}
 	}
-	return all, nil
+	return all
+}
+
+// planReviews takes what Codex keeps of its user's review out of its settings, where the hooks go.
+func (q *Request) planReviews(p *Plan) error {
+	if !q.Remove || !q.Hooks || q.Scope != driver.User || !Reviews(p.Driver) {
+		return nil
+	}
+	hooks, config, err := codexFiles(q.Place)
+	if err != nil {
+		return err
+	}
+	if config, err = p.change(q, config.Path); err != nil {
+		return err
+	}
+	for _, r := range reviewed(p.Driver, hooks) {
+		path := []string{"hooks", "state", r.key}
+		if _, there, err := settings.Get(driver.TOML, config.After, path); err != nil || !there {
+			continue // in a form that cannot be read it is left; it trusts nothing that is there
+		}
+		p.adopt(config)
+		if err := config.edit("trust of hook "+r.Event+" removed", func(text []byte) ([]byte, error) { return settings.Remove(driver.TOML, text, path) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Trust records in the settings of Codex that its user trusts these hooks. Ask first: it acts for the user. What the user has

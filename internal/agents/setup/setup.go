@@ -51,7 +51,7 @@ func (p *Plan) Notes() (notes []string) {
 // Plan finds out what is to be done for a program. It writes nothing.
 func (q *Request) Plan(d *driver.Driver) *Plan {
 	p := &Plan{Driver: d}
-	steps := []func(*Plan) error{q.planServer, q.planGrants, q.planHooks}
+	steps := []func(*Plan) error{q.planServer, q.planGrants, q.planHooks, q.planReviews}
 	if q.Remove {
 		slices.Reverse(steps) // last put in, first taken out: what was made for the one holds the other
 	}

@@ -149,26 +149,26 @@ func (d *deal) signatures(s *negotiation.Standing) {
 		if !o.Bound {
 			note += ", covers the artifact alone"
 		}
-		rows = append(rows, []string{d.Paint(kit.Green, "  signed "), kit.Name(o.By), note})
+		rows = append(rows, []string{"  signed ", kit.Name(o.By), note})
 	}
 	for _, i := range s.Must {
-		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Name(i), "has to sign"})
+		rows = append(rows, []string{"  missing", kit.Name(i), "has to sign"})
 	}
 	for _, i := range s.Of {
-		rows = append(rows, []string{d.Paint(kit.Yellow, "  missing"), kit.Name(i), strconv.Itoa(s.More) + " more of these"})
+		rows = append(rows, []string{"  missing", kit.Name(i), strconv.Itoa(s.More) + " more of these"})
 	}
 	for _, i := range s.Refused {
-		rows = append(rows, []string{d.Paint(kit.Red, "  refused"), kit.Name(i), "does not agree"})
+		rows = append(rows, []string{"  refused", kit.Name(i), "does not agree"})
 	}
 	for _, j := range s.Ignored {
-		rows = append(rows, []string{d.Paint(kit.Red, "  ignored"), kit.Name(j.By), "entry " + strconv.Itoa(j.Index) + ": " + kit.Clean(j.Why)})
+		rows = append(rows, []string{"  ignored", kit.Name(j.By), "entry " + strconv.Itoa(j.Index) + ": " + kit.Clean(j.Why)})
 	}
 	if f := s.Final; f != nil {
 		word := "being stabilised since entry " + strconv.Itoa(f.Index)
 		if f.Done {
 			word = "settled with entry " + strconv.Itoa(f.DoneIndex)
 		}
-		rows = append(rows, []string{d.Paint(kit.Green, "  kept   "), shortHash(f.Hash), word})
+		rows = append(rows, []string{"  kept   ", shortHash(f.Hash), word})
 	}
 	if len(rows) > 0 {
 		d.Rows(rows)
@@ -207,7 +207,7 @@ func runNegotiateList(ctx context.Context, c *kit.Call) error {
 			about = s.Record.Subject + " in " + s.Record.Scope
 		}
 		list = append(list, row)
-		rows = append(rows, []string{kit.Clean(id), stateWord(c, s.State), fmt.Sprintf("%d of %d", len(s.Signed), len(s.Signed)+row.Missing), kit.Clean(about)})
+		rows = append(rows, []string{kit.Clean(id), string(s.State), fmt.Sprintf("%d of %d", len(s.Signed), len(s.Signed)+row.Missing), kit.Clean(about)})
 	}
 	switch {
 	case c.JSON:

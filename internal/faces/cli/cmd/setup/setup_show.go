@@ -38,7 +38,7 @@ func (w *setupRun) showPlan(v *setupReport) {
 			rows = append(rows, []string{p.Driver.Title, "cannot be set up: " + kit.Clean(p.Err.Error())})
 		case len(files) > 0:
 			text := shownAll(c, files)
-			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove {
+			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove && !w.opt.Diff && kit.FactsOf(c.App).Attended() {
 				text += " (also says that you trust these hooks)"
 			}
 			if p.Trusts() {
@@ -86,18 +86,39 @@ func shownAll(c *kit.Call, paths []string) string {
 
 // showKept names the folders that stay, with the line that deletes them.
 func (w *setupRun) showKept() {
-	var there []string
-	for _, folder := range []func() (string, error){w.busFolder, w.c.App.StateDir, w.c.App.CacheDir} {
+	var ours, shared []string
+	for _, folder := range []func() (string, error){w.busFolder, w.configFolder, w.c.App.StateDir, w.c.App.CacheDir} {
 		if path, err := folder(); err == nil && path != "" {
-			if _, err := os.Lstat(path); err == nil {
-				there = append(there, kit.QuoteForShell(w.c.App.Shown(path)))
-			}
+			ours = append(ours, path)
+		}
+	}
+	if home, err := w.c.App.Home(); err == nil {
+		for _, folder := range []string{".config", ".local/state", ".cache"} {
+			shared = append(shared, filepath.Join(home, folder, "cross-agent-comms"))
+		}
+	}
+	w.showFolders("Messages, keys and notes of tutti stay. To delete them, too:", ours)
+	w.showFolders("Messages between projects stay, which the programs of cross-agent-comms also use. To delete them, too:", shared)
+}
+
+// showFolders names those of the folders that are there, in a line that deletes them.
+func (w *setupRun) showFolders(head string, folders []string) {
+	var there []string
+	for _, path := range folders {
+		if _, err := os.Lstat(path); err == nil {
+			there = append(there, kit.QuoteForShell(w.c.App.Shown(path)))
 		}
 	}
 	if len(there) > 0 {
-		w.c.Line("Messages, keys and notes of tutti stay. To delete them, too:")
+		w.c.Prose("", 0, head)
 		w.c.Line("    rm -rf " + strings.Join(there, " "))
 	}
+}
+
+// configFolder has the settings of tutti.
+func (w *setupRun) configFolder() (string, error) {
+	path, err := w.c.App.ConfigPath()
+	return filepath.Dir(path), err
 }
 
 // busFolder is the default bus; one that the user made elsewhere is the user's to find.
@@ -162,15 +183,15 @@ func (w *setupRun) showDone(v *setupReport) {
 			}
 		}
 	}
+	if !w.found() {
+		c.Prose("", 0, "The shell does not find tutti yet. Type this now, and put it into your shell's start file:")
+		c.Line(`    export PATH=` + kit.QuoteForShell(c.App.Shown(w.dir)) + `:"$PATH"`)
+	}
 	for _, f := range v.Problems {
 		c.Warn("%s: %s", f.Name, kit.Clean(f.Message))
 		if f.Hint != "" {
 			c.Remark("hint: %s", kit.Clean(strings.TrimSpace(f.Hint)))
 		}
-	}
-	if !w.found() {
-		c.Prose("", 0, "The shell does not find tutti yet. Type this now, and put it into your shell's start file:")
-		c.Line(`    export PATH=` + kit.QuoteForShell(c.App.Shown(w.dir)) + `:"$PATH"`)
 	}
 	if line := w.zshLine(); line != "" {
 		c.Line("For completion in zsh, put this into ~/.zshrc:")
