@@ -157,7 +157,10 @@ func (o *Options) tutti(ctx context.Context, c call) (out, said string, err erro
 
 // firstLine is the first line of what a verb said, without the name of the program.
 func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	if strings.HasPrefix(line, kit.BannerHead) && rest != "" {
+		line, _, _ = strings.Cut(rest, "\n") // the screen shows the halt already
+	}
 	return strings.TrimPrefix(strings.TrimPrefix(kit.Clean(line), "tutti: "), "error: ")
 }
 

@@ -30,7 +30,7 @@ func TestWorktrees(t *testing.T) {
 	for i := range r.snap.Agents {
 		r.snap.Agents[i].Folder = dir
 	}
-	r.program(1, "tutti: error: not a git repository")
+	r.program(1, "⚠ HALT ACTIVE: a test\ntutti: error: not a git repository")
 	r.press("w")
 	r.sees("not a git repository")
 	r.o.ReadOnly = "only you"

@@ -2,6 +2,7 @@ package worktree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,9 +31,15 @@ type Tree struct {
 	Gone   bool   // git knows it, and the folder is not there
 }
 
+// ErrNoRepository means that a folder is in no repository.
+var ErrNoRepository = errors.New("the folder is not in a git repository")
+
 // Open reads the worktrees of the repository that contains dir.
 func Open(ctx context.Context, dir string) (*Repository, error) {
 	common, err := Git(ctx, dir, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil && strings.Contains(err.Error(), "not a git repository") {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNoRepository)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("worktrees of %s: %w", dir, err)
 	}

@@ -222,9 +222,12 @@ func (c *Call) report(err error) {
 	}
 }
 
+// BannerHead is how the banner begins.
+const BannerHead = "⚠ HALT ACTIVE"
+
 // BannerText is what stands above everything else while the switch is on.
 func BannerText(s halt.State) string {
-	text := "⚠ HALT ACTIVE"
+	text := BannerHead
 	if !s.Since.IsZero() {
 		text += " (since " + s.Since.Local().Format(time.RFC3339) + ")"
 	}

@@ -49,7 +49,11 @@ type trees struct {
 func (s *sessions) openTrees(ctx context.Context, dir string) (*trees, error) {
 	r, err := worktree.Open(ctx, cmp.Or(dir, s.dir))
 	if err != nil {
-		return nil, kit.Refuse("", "%s: %s", s.c.Verb.Name, kit.Clean(err.Error()))
+		hint := ""
+		if errors.Is(err, worktree.ErrNoRepository) {
+			hint = "go to a folder of a repository"
+		}
+		return nil, kit.Refuse(hint, "%s: %s", s.c.Verb.Name, kit.Clean(err.Error()))
 	}
 	all := &trees{sessions: s, Repository: r}
 	parts, err := s.Parts(ctx, true)
