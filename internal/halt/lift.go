@@ -23,7 +23,7 @@ const (
 	AtTerminal      = "terminal"
 	WithoutTerminal = "no-terminal"
 	Unrecorded      = "unrecorded" // the switch went without a recorded lift
-	begun           = "paused"     // not an end: a pause began. One that is gone without a line after this one was deleted.
+	Paused          = "paused"     // not an end: a pause began; its reason is the Chain. One that is gone without a line after this one was deleted.
 	Raised          = "halted"     // not an end: when a halt that was lifted had begun; its reason is the Chain
 )
 
@@ -138,7 +138,7 @@ func Lifts() (all []Lift, unseen int, end int64) {
 	at := start
 	for line := range strings.Lines(data) {
 		at += int64(len(line))
-		if l, ok := parseLift(line); ok && l.How != begun && l.How != Raised {
+		if l, ok := parseLift(line); ok && l.How != Paused && l.How != Raised {
 			all = append(all, l)
 			if at > seen {
 				unseen++
@@ -148,8 +148,8 @@ func Lifts() (all []Lift, unseen int, end int64) {
 	return all, unseen, at
 }
 
-// History returns the recorded halts and the recorded ends of halts and pauses, the oldest first. The Chain of a halt, whose How is
-// [Raised], is its reason.
+// History returns when halts and pauses are recorded to have begun and ended, the oldest first. The Chain of one that began, whose How is
+// [Raised] or [Paused], is its reason.
 func History() (all []Lift) {
 	p := locate()
 	if p.state == "" {
@@ -157,7 +157,7 @@ func History() (all []Lift) {
 	}
 	data, _ := readTail(p.state + liftsName)
 	for line := range strings.Lines(data) {
-		if l, ok := parseLift(line); ok && l.How != begun {
+		if l, ok := parseLift(line); ok {
 			all = append(all, l)
 		}
 	}
@@ -172,7 +172,7 @@ func LostPauses() (lost []string) {
 		return nil
 	}
 	data, _ := readTail(p.state + liftsName)
-	if !strings.Contains(data, "\t"+begun+"\t") {
+	if !strings.Contains(data, "\t"+Paused+"\t") {
 		return nil
 	}
 	unlock, err := lockCounter(p)
@@ -184,7 +184,7 @@ func LostPauses() (lost []string) {
 	data, _ = readTail(p.state + liftsName)
 	for line := range strings.Lines(data) {
 		if l, ok := parseLift(line); ok && l.Pause != "" {
-			open[l.Pause] = l.How == begun
+			open[l.Pause] = l.How == Paused
 		}
 	}
 	for _, one := range Pauses() {

@@ -239,7 +239,7 @@ func SetPause(agent, folder, reason string) (Pause, error) {
 		_ = os.Remove(tmp)
 		return one, err
 	}
-	return one, errors.Join(syncFolder(dir), Record(Lift{At: one.Since, How: begun, Pause: one.What()}))
+	return one, errors.Join(syncFolder(dir), Record(Lift{At: one.Since, How: Paused, Pause: one.What(), Chain: []string{one.Reason}}))
 }
 
 // ClearPause ends a pause and records how; recorded is false when only that failed. Without a pause of that agent or folder it is an

@@ -122,7 +122,7 @@ func Sessions(rows []registry.Row, place string) (all []Event) {
 	return all
 }
 
-// Halts are the halt that holds, and what is recorded of earlier halts and of the ends of halts and pauses, the oldest first.
+// Halts are the halt that holds, and what is recorded of earlier halts and of pauses, the oldest first.
 func Halts(now halt.State, record []halt.Lift) (all []Event) {
 	for i := range record {
 		l := &record[i]
@@ -132,7 +132,9 @@ func Halts(now halt.State, record []halt.Lift) (all []Event) {
 		}
 		switch l.How {
 		case halt.Raised:
-			what = halted(strings.Join(l.Chain, " < "))
+			what = because("all agents were halted", strings.Join(l.Chain, " < "))
+		case halt.Paused:
+			what = because(l.Pause+" was paused", strings.Join(l.Chain, " < "))
 		case halt.AtTerminal:
 			what += " was lifted at a terminal"
 		case halt.WithoutTerminal:
@@ -143,16 +145,16 @@ func Halts(now halt.State, record []halt.Lift) (all []Event) {
 		all = append(all, Event{At: l.At.UTC(), Kind: Halt, Text: termsafe.Cut(what, MaxText)})
 	}
 	if now.Halted { // in whole seconds, as it is recorded later
-		all = append(all, Event{At: now.Since.UTC().Truncate(time.Second), Kind: Halt, Text: termsafe.Cut(halted(now.Reason), MaxText)})
+		all = append(all, Event{At: now.Since.UTC().Truncate(time.Second), Kind: Halt, Text: termsafe.Cut(because("all agents were halted", now.Reason), MaxText)})
 	}
 	return all
 }
 
-func halted(reason string) string {
-	if reason == "" {
-		return "all agents were halted"
+func because(what, reason string) string {
+	if reason != "" {
+		what += ": " + reason
 	}
-	return "all agents were halted: " + reason
+	return what
 }
 
 // order is the time by which an event is sorted. Halts are recorded in whole seconds, and come after what happened in that second.

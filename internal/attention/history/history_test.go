@@ -70,15 +70,15 @@ func TestSessions(t *testing.T) {
 func TestHalts(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_790_000_000, 0).UTC()
-	record := []halt.Lift{{How: halt.Raised, Chain: []string{"loop"}, At: at}, {How: halt.AtTerminal, At: at}, {How: halt.WithoutTerminal, Pause: "/shop", At: at}}
-	want := []string{"all agents were halted: loop", "the halt was lifted at a terminal", "the pause of /shop was lifted without a terminal"}
+	record := []halt.Lift{{How: halt.Raised, Chain: []string{"loop"}, At: at}, {How: halt.AtTerminal, At: at}, {How: halt.Paused, Pause: "/shop", Chain: []string{"a < b"}, At: at}, {How: halt.WithoutTerminal, Pause: "/shop", At: at}}
+	want := []string{"all agents were halted: loop", "the halt was lifted at a terminal", "/shop was paused: a < b", "the pause of /shop was lifted without a terminal"}
 	for _, c := range []struct {
 		name string
 		now  halt.State
 		want []string
 	}{
 		{"no halt", halt.State{}, want},
-		{"one holds", halt.State{Halted: true, Since: at.Add(time.Hour), Reason: "again"}, append(want[:3:3], "all agents were halted: again")},
+		{"one holds", halt.State{Halted: true, Since: at.Add(time.Hour), Reason: "again"}, append(want[:4:4], "all agents were halted: again")},
 	} {
 		got := Halts(c.now, record)
 		if len(got) != len(c.want) {

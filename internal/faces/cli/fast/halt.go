@@ -273,7 +273,7 @@ func letGoOn(ctx context.Context, c *kit.Call, name string) error {
 
 func resumed(c *kit.Call, opt *ResumeOptions, was halt.State, watcher string, watcherErr error) {
 	if !was.Halted {
-		c.Line("✓ Nothing was halted: there is no " + halt.Shown)
+		c.Prose("✓ ", 2, "Nothing was halted: there is no "+halt.Shown)
 	} else {
 		text := "✓ HALT file removed: " + halt.Shown
 		if !was.Since.IsZero() {

@@ -199,7 +199,7 @@ func (c *Call) report(err error) {
 		if hint == "" && c.Under == Tutti && c.UserReads() {
 			hint = lift
 		}
-		fmt.Fprintf(c.ErrFile, "%s%s\n", prefix, msg)
+		c.ErrLine(prefix, 0, msg)
 	case f != nil && f.bare:
 		fmt.Fprintf(c.ErrFile, "%s\n%s\n", msg, hint)
 		return

@@ -20,7 +20,7 @@ func sayStatus(c *kit.Call, v *snapshot.View, long bool) {
 	waits := v.Waits()
 	text := kit.Clean(answer(v, len(waits), besides(c, v, long)))
 	if v.Halted.Halted {
-		c.Line(c.Paint(kit.Red, kit.Clean(haltedText(&v.Halted, time.Now()))+" "+text))
+		c.Line(c.Paint(kit.Red, kit.Folded(kit.Clean(haltedText(&v.Halted, time.Now()))+" "+text, 0, c.Columns)))
 	} else {
 		c.Prose("", 0, text)
 	}
@@ -41,7 +41,7 @@ func sayStatus(c *kit.Call, v *snapshot.View, long bool) {
 		c.Line("")
 	}
 	for _, h := range v.Hints {
-		c.Line("→ " + kit.Clean(h))
+		c.Line("→ " + kit.Folded(kit.Clean(h), 2, c.Columns))
 	}
 }
 
