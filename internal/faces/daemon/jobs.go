@@ -22,7 +22,7 @@ func jobs(ctx context.Context, s *Site) error {
 	if err != nil {
 		return err
 	}
-	s.Ready("follows those in " + s.World.App.Shown(b.Workspace) + ", and ends those that run out of time")
+	s.Ready("follows the jobs in " + s.World.App.Shown(b.Workspace) + ", and ends those that run out of time")
 	return b.Follow(ctx, job.Follower{
 		Line: func(l *job.Line, j *job.Job) error {
 			s.jobLine(l, j)

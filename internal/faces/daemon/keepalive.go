@@ -38,7 +38,7 @@ func keepalive(ctx context.Context, s *Site) error {
 			}
 		},
 	}
-	s.Ready("keeps agents in tmux present as long as their program runs in their pane")
+	s.Ready("keeps agents in tmux live while their program runs in its pane")
 	timer := time.NewTimer(keepEvery)
 	defer timer.Stop()
 	for {

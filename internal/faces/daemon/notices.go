@@ -78,7 +78,7 @@ func (s *Site) tellsAlone(ctx context.Context) (release func(), err error) {
 			return nil, errors.Join(err, d.Close())
 		}
 		if !said {
-			s.Ready("waits: another tutti up tells you of your agents")
+			s.Ready("waits: another tutti up tells you about your agents")
 		}
 		pause(ctx, lastWait)
 	}

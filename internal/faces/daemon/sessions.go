@@ -40,7 +40,7 @@ func sessions(ctx context.Context, s *Site) error {
 		watched = append(watched, &keptRegistry{Site: s, dir: dir, path: path})
 		shown = append(shown, s.World.App.Shown(path))
 	}
-	s.Ready("writes into " + strings.Join(shown, ", ") + " what becomes of agents in tmux")
+	s.Ready("keeps " + strings.Join(shown, ", ") + " up to date")
 	var all sync.WaitGroup
 	for _, r := range watched {
 		all.Go(func() { r.keep(ctx) })

@@ -66,7 +66,7 @@ func TestSessions(t *testing.T) {
 	}
 	path := filepath.Join(folder, registry.File)
 	out, end := begin("")
-	out.shows(t, " up: sessions writes into "+path+" what becomes of agents in tmux\n")
+	out.shows(t, " up: sessions keeps "+path+" up to date\n")
 	if _, err := os.Stat(folder); err == nil {
 		t.Error("a folder was made where there is no registry")
 	}
@@ -78,7 +78,7 @@ func TestSessions(t *testing.T) {
 	// A second one waits, and takes over.
 	second, endSecond := begin(path + ", " + path)
 	second.shows(t, path+": process "+strconv.Itoa(os.Getpid())+" watches these sessions already; this one does when that ends\n")
-	if strings.Count(second.String(), " up: sessions writes into ") != 1 || strings.Count(second.String(), path) != 2 {
+	if strings.Count(second.String(), " up: sessions keeps ") != 1 || strings.Count(second.String(), path) != 2 {
 		t.Errorf("it says\n%s", second)
 	}
 	end()

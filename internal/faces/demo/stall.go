@@ -333,9 +333,9 @@ func (p *play) waitsOnYou(ctx context.Context) {
 	}
 	for _, w := range status.Waiting {
 		if w.ID == bobID {
-			p.say("you", "tutti status, what waits on you: %s %s: %s; %s", w.Kind, w.ID, w.About, w.Command)
+			p.say("you", "tutti status, what waits for you: %s %s: %s; %s", w.Kind, w.ID, w.About, w.Command)
 			return
 		}
 	}
-	check(fmt.Errorf("tutti status does not say that bob waits on you: %s", termsafe.Clean(out)))
+	check(fmt.Errorf("tutti status does not say that bob waits for you: %s", termsafe.Clean(out)))
 }

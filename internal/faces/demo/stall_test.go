@@ -33,7 +33,7 @@ func TestStall(t *testing.T) {
 		"ana   ana was asked to go on, for the first time: typed into pane %0", "bob   bob was asked to go on, for the first time: typed into pane %1",
 		"bob was asked to go on, for the second time", "ana: it was seen at work", "bob waits for you: asked 2 times to go on",
 		"agents are asked by process ", "typed into their panes, and nothing else", "tutti watchdog escalations: claude:bob:0b0b0b0b0b0b ",
-		"what waits on you: escalation claude:bob:0b0b0b0b0b0b: asked 2 times to go on",
+		"what waits for you: escalation claude:bob:0b0b0b0b0b0b: asked 2 times to go on",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("nothing was said of %q in\n%s", want, out.String())

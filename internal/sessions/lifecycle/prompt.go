@@ -287,7 +287,7 @@ func (b *begin) state() string {
 	case b.seen.Typed != "":
 		return "a person has begun to type"
 	case b.seen.Doing == driver.Unknown:
-		return "it cannot be seen what it does"
+		return "its screen does not show what it does"
 	}
 	return "it is " + b.seen.Doing.String()
 }

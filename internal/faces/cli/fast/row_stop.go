@@ -69,7 +69,7 @@ var ResumeRow = kit.Verb{
 		{Name: "wake", Kind: kit.Switch, Under: kit.Tutti, Help: "also let all agents continue that the halt stopped, and wake those that are idle"},
 		{Name: "restart", Kind: kit.Switch, Under: kit.Tutti, Help: "also start again the sessions that halt --kill ended, with their conversations"},
 	},
-	Does: `Clears the halt switch and starts the user unit cross-agent-watch if it is installed. Sending and receiving work
+	Does: `Lifts the halt and starts the user unit cross-agent-watch if it is installed. Sending and receiving work
 again. It shows what the halt has left: messages that were kept, conversations that are open, and how many agents wait
 for you.
 

@@ -272,7 +272,7 @@ var tools = []tool{
 	{
 		name: "tutti_status", effect: reads, again: true, busless: true, run: status,
 		result: statusAnswer{},
-		does:   "Status: who you are on the bus, how much mail waits, what else waits on you with the command to type next, how many agents are live, whether halt is active, which bus is used.",
+		does:   "Status: who you are on the bus, how much mail waits, what else waits for you with the command to type next, how many agents are live, whether halt is active, which bus is used.",
 	},
 }
 

@@ -22,11 +22,11 @@ var KeepaliveVerbs = []kit.Verb{{
 		{Name: "interval", Kind: kit.Text, Value: "ms", Default: "30000", Help: "milliseconds between two looks, at least 1000"},
 		{Name: "once", Kind: kit.TrueSwitch, Help: "look once and end"},
 	},
-	Does: `Says of those agents that they are there whose pane of tmux, as their session on the bus names it, still runs their own program:
-the process of the session, or a program of its kind that was there when the session began. It prints a line for each: agent, session,
-pane. It looks every 30 seconds, and when tmux says that something has changed, until it is interrupted.
+	Does: `Keeps agents live on the bus as long as their own program runs in their tmux pane, which their session on the bus names. Their own
+program is the process of the session, or one of the same kind that was there when the session began. It prints a line for each: agent,
+session, pane. It looks every 30 seconds, and when tmux tells of a change, until you interrupt it.
 
-The panes are those of all tmux servers of yours that run where tmux keeps its sockets (TMUX_TMPDIR), and of the one around.`,
+It looks at all your tmux servers that have a socket where tmux keeps them (TMUX_TMPDIR), and at the server it runs in.`,
 	Wont: "It does not keep a session just because its pane exists: a pane outlives its program, and its number is reused. Closed sessions and sessions from other machines stay as they are.",
 	Examples: `$ tutti keepalive --once
 $ h2a keepalive --interval 10000`,

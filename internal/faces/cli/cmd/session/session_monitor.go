@@ -24,18 +24,18 @@ var MonitorVerbs = []kit.Verb{{
 		{Name: "subscribe", Kind: kit.Switch, Help: "also hear from the MQTT broker what is reported of jobs of this folder"},
 		{Name: "idle-timeout", Kind: kit.Text, Value: "time", Default: "0", Help: "end when nothing has changed for this long; 0: never"},
 	},
-	Does: `Watches the sessions of the registry and writes into it what becomes of them, until it is interrupted. tmux tells it when
-something happens, and every 30 seconds it looks at everything; in between it sleeps.
+	Does: `Keeps the rows of the registry up to date until you interrupt it. tmux tells it when a session changes; every 30 seconds it also looks
+at all of them. Between two looks it sleeps.
 
-A session that is said to run and is gone, or whose program has ended, is written down as terminated after two looks, a second
-apart, with its last screen; it can be resumed if its conversation is known. A session that looks like one of these, and has no row,
-gets one. A conversation that its program tells of is recorded. Looks at new sessions after 0.3 and 2 seconds are done here. What a
-create, resume or stop has left half done is settled.
+A running session that is gone, or whose program has ended, counts as terminated after two looks, a second apart. Its row then has its
+last screen; it can be resumed if its conversation is known. A session of tutti without a row gets one. The monitor also records the
+conversation of each session, looks at new sessions after 0.3 and 2 seconds, and finishes what an interrupted create, resume or stop
+has left.
 
 --subscribe listens to the broker that MQTT_BROKER names, for all jobs of the folder, and records what is reported of
 them. If the broker cannot be reached, it ends with status 3 at once.
 
-A registry has one monitor. Its last look stands in monitor.json beside the registry, and session status tells how old it is.`,
+A registry has one monitor. It writes monitor.json beside the registry at each look; session status shows how old that is.`,
 	Wont: `It ends no program and types nothing, also when a broker reports the end of a job. When tmux does not answer it writes nothing, and a program that runs on without its
 session keeps its row.`,
 	Examples: `$ tutti session monitor

@@ -38,7 +38,7 @@ of the folder where you started it up to date (as "tutti session monitor" does),
 it ends a job that runs out of time, and prints a line for a job that asks, fails or waits to be accepted. If a
 registry already has a monitor, it waits until that ends.
 
-It names stalled agents (drumbeat record), and asks none of them to go on, unless you set --relauncher, or
+It names stalled agents, and asks none of them to go on, unless you set --relauncher, or
 "relauncher" in the table [drumbeat] of the settings: then it does what "tutti drumbeat watch" does. If an escalation
 is overdue, it records the default answer, as "tutti escalation settle" does, and prints a line.
 
