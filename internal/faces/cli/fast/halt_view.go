@@ -23,6 +23,7 @@ type HaltView struct {
 	// Report is missing where it is not available; Unavailable says why.
 	Report      *haltreport.Report `json:"report,omitempty"`
 	Unavailable string             `json:"unavailable,omitempty"`
+	Programs    []string           `json:"programs,omitempty"` // sessions of programs of the user's own, which no halt stops
 	Ended       []EndedView        `json:"ended,omitempty"`
 	Commands    []EndedView        `json:"commands,omitempty"` // of --tools
 	Remote      []RemoteEnd        `json:"endedOnMachines,omitempty"`
@@ -100,6 +101,10 @@ func SayHalted(c *kit.Call, v *HaltView) {
 	}
 	for _, line := range lines {
 		c.Prose("", 4, kit.Clean(line))
+	}
+	for _, name := range v.Programs {
+		name = kit.Clean(name)
+		c.Prose("  ", 4, name+" runs a program of your own, which a halt does not stop: tutti session stop "+name)
 	}
 	for _, p := range v.Report.Problems {
 		c.Warn("%s", kit.Clean(p))

@@ -9,6 +9,7 @@ import (
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/observe"
+	"tutti/internal/sessions/registry"
 )
 
 // AgentOf returns the agent of the session of that name: of one in this folder, or of one that runs in another. "" means that there is no such
@@ -78,6 +79,23 @@ func Ended(ctx context.Context, c *kit.Call, instance string) (name string) {
 		return ""
 	}
 	return name
+}
+
+// OwnPrograms are the names of the running sessions with a program of the user's own.
+func OwnPrograms(ctx context.Context, c *kit.Call) (names []string) {
+	s, err := SessionsHere(c, Location{})
+	if err != nil {
+		return nil
+	}
+	parts, _ := s.Parts(ctx, false) // without them, less is known
+	for i := range parts {
+		for n := range parts[i].Rows {
+			if r := &parts[i].Rows[n]; r.Kind() == "custom" && r.Status == registry.Running {
+				names = append(names, r.Name)
+			}
+		}
+	}
+	return names
 }
 
 // NamesByOwner are the names of the sessions of this machine, by owner.

@@ -99,6 +99,7 @@ func lookAtHalt(ctx context.Context, c *kit.Call, opt *fast.HaltOptions, state h
 		if v.Report, v.Agents, err = haltReached(ctx, c, opt); err != nil {
 			v.Report, v.Unavailable = nil, kit.Clean(err.Error())
 		}
+		v.Programs = session.OwnPrograms(ctx, c)
 	}
 	fast.SayHalted(c, v)
 	return v
