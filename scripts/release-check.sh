@@ -50,6 +50,10 @@ use() {
 	"${run[@]}" /usr/bin/tutti init >/dev/null
 	"${run[@]}" /usr/bin/tutti connect --host claude --name one >/dev/null
 	"${run[@]}" /usr/bin/tutti status >/dev/null
+	"${run[@]}" /usr/bin/tutti setup --yes >"$work/setup"
+	grep -q '^Programs  *already in /usr/bin$' "$work/setup" || die "setup does not find the programs of the package"
+	[ ! -e "$1/root/.local/bin" ] || die "setup copies the programs of a package"
+	"${run[@]}" /usr/bin/tutti setup --remove --yes >/dev/null
 	umount "$mounted" && mounted=
 	rm -rf "$1/root/h2a-workspace" "$1/root/.local" "$1/root/.config" "$1/root/.h2a" "$1/root/.cache"
 }
@@ -78,18 +82,22 @@ rpm --root "$work/empty" --initdb
 files() { list "$1" | while read -r f; do [ -d "$1/$f" ] && [ "${f##*/}" != tutti ] || echo "$f"; done; } # common folders belong to other packages
 files "$work/empty" >"$work/before"
 rpm --root "$work/empty" --nodeps --nosignature -i "$rpm"
+# The apk has what the rpm has, byte for byte.
+mkdir "$work/apk.d" && tar -C "$work/apk.d" -xzf "$apk" 2>/dev/null
+rpm -qlp --nosignature "$rpm" 2>/dev/null | sed 's|^/||' | grep -vx usr/share/doc/tutti | sort >"$work/rpm"
+(cd "$work/apk.d" && find . -mindepth 1 ! -type d ! -path './.*' | sed 's|^\./||' | sort) | diff "$work/rpm" - || die "apk and rpm have other files"
+while read -r f; do
+	[ "$(stat -c '%F %a %N' "$work/empty/$f" | sed "s|$work/empty/||")" = "$(stat -c '%F %a %N' "$work/apk.d/$f" | sed "s|$work/apk.d/||")" ] || die "apk and rpm have another $f"
+	[ -L "$work/empty/$f" ] || cmp "$work/empty/$f" "$work/apk.d/$f" || die "apk and rpm have another $f"
+done <"$work/rpm"
 use "$work/empty"
 rpm --root "$work/empty" -e tutti
 files "$work/empty" | diff "$work/before" - || die "the rpm leaves traces"
 say "rpm: installed, used, removed without a trace"
 
-# The apk has what the rpm has.
-tar -tzf "$apk" 2>/dev/null | grep -v '^\.' | grep -v '/$' | sort >"$work/apk"
-rpm -qlp --nosignature "$rpm" 2>/dev/null | sed 's|^/||' | grep -vx usr/share/doc/tutti | sort >"$work/rpm"
-diff "$work/rpm" "$work/apk" || die "apk and rpm differ"
 # The formula names each archive with its sum.
 grep -c 'sha256 "' "$dist/tutti.rb" | grep -qx "$(find "$dist" -name '*.tar.gz' | wc -l)" || die "the formula does not name each archive"
-for sum in $(sed -n 's/.*sha256 "\(.*\)"/\1/p' "$dist/tutti.rb"); do
-	grep -q "^$sum  tutti_.*\.tar\.gz$" "$dist/SHA256SUMS" || die "the formula has a wrong sum"
+sed -n 's|.*url ".*/\(.*\)"|\1|p; s|.*sha256 "\(.*\)"|\1|p' "$dist/tutti.rb" | paste - - | while read -r file sum; do
+	grep -qxF "$sum  $file" "$dist/SHA256SUMS" || die "the formula has a wrong sum for $file"
 done
 say "apk and formula go with the others"
