@@ -45,6 +45,8 @@ type Request struct {
 	NoTrust  bool      // a new server is entered without the program's own "trust"
 	Distrust bool      // a rule of ours that has tools called without asking is taken out
 	Now      time.Time // for the names of what is kept
+
+	wrote map[string]string // what this request wrote, by file: no text of the user's
 }
 
 // A StateError reports settings that are not as they have to be for the change.

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"tutti/internal/platform/atomicfile"
 )
@@ -243,11 +242,11 @@ func (c *Change) unmake() {
 }
 
 // keep writes the former text beside. What was ours alone is not kept.
-func (c *Change) keep(now time.Time) error {
-	if c.Before == nil || c.After == nil || c.whole {
+func (q *Request) keep(c *Change) error {
+	if ours, is := q.wrote[c.real]; c.Before == nil || c.After == nil || c.whole || is && ours == string(c.Before) {
 		return nil
 	}
-	base := filepath.Base(c.real) + ".tutti-" + now.Format("20060102-150405")
+	base := filepath.Base(c.real) + ".tutti-" + q.Now.Format("20060102-150405")
 	name := base
 	for n := 2; ; n++ {
 		err := c.dir.Create(name, c.Before, c.perm, true)

@@ -519,7 +519,7 @@ func TestUndo(t *testing.T) {
 	p := d.q.Plan(program)
 	before := d.files()
 	a := p.Changes[0]
-	for _, step := range []func() error{a.stage, func() error { return a.keep(d.q.Now) }, a.commit} {
+	for _, step := range []func() error{a.stage, func() error { return d.q.keep(a) }, a.commit} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func TestRollback(t *testing.T) {
 	d.write(".claude/settings.json", `{"b": 1}`, 0o600)
 	claude, _ := driver.Get("claude")
 	p := d.q.Plan(claude)
-	for _, step := range []func(*Change) error{(*Change).stage, func(c *Change) error { return c.keep(d.q.Now) }} {
+	for _, step := range []func(*Change) error{(*Change).stage, func(c *Change) error { return d.q.keep(c) }} {
 		for _, c := range p.Changes {
 			if err := step(c); err != nil {
 				t.Fatal(err)

@@ -104,7 +104,7 @@ func (p *Plan) Apply(q *Request) error {
 			c.unstage()
 		}
 	}()
-	steps := []func(*Change) error{(*Change).stage, (*Change).unchanged, func(c *Change) error { return c.keep(q.Now) }, (*Change).commit}
+	steps := []func(*Change) error{(*Change).stage, (*Change).unchanged, func(c *Change) error { return q.keep(c) }, (*Change).commit}
 	for _, step := range steps {
 		for _, c := range todo {
 			if err := step(c); err != nil {
@@ -113,6 +113,12 @@ func (p *Plan) Apply(q *Request) error {
 		}
 	}
 	for _, c := range todo {
+		if c.Before == nil && c.After != nil {
+			if q.wrote == nil {
+				q.wrote = map[string]string{}
+			}
+			q.wrote[c.real] = string(c.After)
+		}
 		if c.After != nil {
 			c.made = nil
 		} else if c.whole {

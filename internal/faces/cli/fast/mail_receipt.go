@@ -131,7 +131,7 @@ func outcome(c *kit.Call, r *mail.Receipt) string {
 	case reads == mail.ReadsPaused:
 		return "stored for " + who + ", which is paused; it reads the message after the pause"
 	case reads == mail.ReadsStart:
-		return "stored; " + who + " has no live connection and sees the message when it next looks"
+		return "stored for " + who + ", which is not live: it sees the message when it next looks"
 	case reads == mail.ReadsUnknown:
 		return "stored; no agent has the id " + who
 	}

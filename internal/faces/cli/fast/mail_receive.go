@@ -190,7 +190,11 @@ func answer(ctx context.Context, c *kit.Call, opt *sendOptions, d *kit.Account, 
 func shown(c *kit.Call, opt *receiveOptions, d *kit.Account, t *mail.Taken) {
 	if len(t.Items) == 0 {
 		if opt.Wait == 0 {
-			c.Prose("", 0, "no new mail for "+kit.Name(d.Who.Instance)+"; "+called(c)+" inbox lists what was shown and not acknowledged")
+			as := ""
+			if opt.As != "" {
+				as = " --as " + kit.Clean(app.QuoteArg(opt.As))
+			}
+			c.Prose("", 0, "no new mail for "+kit.Name(d.Who.Instance)+"; "+called(c)+" inbox"+as+" lists what was shown and not acknowledged")
 		}
 		return
 	}
@@ -216,7 +220,7 @@ func shown(c *kit.Call, opt *receiveOptions, d *kit.Account, t *mail.Taken) {
 	if opt.As != "" {
 		id = "--as " + kit.Clean(app.QuoteArg(opt.As)) + " " + id
 	}
-	c.Printf("to answer: %s reply %s <text>; dealt with: %s ack %s\n", called(c), id, called(c), id)
+	c.Printf("to answer: %s reply %s \"TEXT\"; dealt with: %s ack %s\n", called(c), id, called(c), id)
 }
 
 // sayHeld names what the settings of the user held back.

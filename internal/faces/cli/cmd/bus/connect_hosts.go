@@ -131,7 +131,7 @@ func liveRows(host string, root *app.Root, served bool) [][]string {
 	case FactOf(host) == nil:
 		return nil
 	case served:
-		return [][]string{{"  live", "while " + host + " runs; its settings start our server"}}
+		return [][]string{{"  live", "while " + host + " runs, which starts the MCP server of tutti"}}
 	}
 	prep := "tutti host setup --host " + host
 	if bus := namedRoot(root); bus != "" { // nothing else would name it when the agent CLI starts the server

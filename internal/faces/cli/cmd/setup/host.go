@@ -17,6 +17,7 @@ import (
 type hostSetupOptions struct {
 	Host, Scope, Write                                                         string
 	Print, Diff, NoHooks, NoServer, Remove, TrustHooks, NoTrust, Force, NoWake bool
+	quiet                                                                      bool // it asks nothing
 }
 
 // runHostSetup registers the server and the hooks, or takes them out.

@@ -51,11 +51,11 @@ func mayTrust(c *kit.Call, opt *hostSetupOptions, d *driver.Driver, waiting []se
 	if opt.TrustHooks {
 		return true // an agent was refused before anything was written
 	}
-	if c.JSON || !kit.FactsOf(c.App).Attended() {
+	if opt.quiet || c.JSON || !kit.FactsOf(c.App).Attended() {
 		return false
 	}
 	c.Prose("", 2, d.Title+" runs none of these hooks before you trust them: "+setup.AwaitingReview(waiting))
-	return c.Confirm(false, "Record in its settings that you trust them?", "the trust was not recorded", "tutti host setup --host "+d.Name+" --trust-hooks") == nil
+	return c.Confirm(false, "Record in the settings of "+d.Title+" that you trust them?", "the trust was not recorded", "tutti host setup --host "+d.Name+" --trust-hooks") == nil
 }
 
 // trustLine is what to type.
@@ -101,7 +101,7 @@ func showLeft(c *kit.Call, q *setup.Request, plans []*setup.Plan) {
 		}
 	}
 	if len(kept) > 0 {
-		c.Line("Earlier settings stay, beside those of now. To delete them, too:")
+		c.Line("Copies of your earlier settings remain. To delete them, too:")
 		c.Line("    rm " + strings.Join(kept, " "))
 	}
 	var skills []string

@@ -39,7 +39,7 @@ func (w *setupRun) showPlan(v *setupReport) {
 		case len(files) > 0:
 			text := shownAll(c, files)
 			if setup.Reviews(p.Driver) && !w.opt.Yes && !w.opt.Remove && !w.opt.Diff && kit.FactsOf(c.App).Attended() {
-				text += " (also says that you trust these hooks)"
+				text += " (also marks these hooks as trusted by you)"
 			}
 			if p.Trusts() {
 				text += " (also allows the tools of tutti without asking)"
@@ -97,8 +97,8 @@ func (w *setupRun) showKept() {
 			shared = append(shared, filepath.Join(home, folder, "cross-agent-comms"))
 		}
 	}
-	w.showFolders("Messages, keys and notes of tutti stay. To delete them, too:", ours)
-	w.showFolders("Messages between projects stay, which the programs of cross-agent-comms also use. To delete them, too:", shared)
+	w.showFolders("Messages, keys and notes of tutti remain. To delete them, too:", ours)
+	w.showFolders("Messages between projects remain; the programs of cross-agent-comms use them, too. To delete them:", shared)
 }
 
 // showFolders names those of the folders that are there, in a line that deletes them.
@@ -165,10 +165,13 @@ func (w *setupRun) showDone(v *setupReport) {
 		if w.changes(v) {
 			c.Line(c.Paint(kit.Green, "Removed."))
 		} else {
-			c.Line("Nothing of tutti was here.")
+			c.Line("There is nothing to remove.")
+		}
+		if len(w.programs) > 0 && inPath(w.dir) {
+			c.Prose("", 0, "If your shell's start file puts "+c.App.Shown(w.dir)+" into PATH for tutti alone, take that line out.")
 		}
 		if len(v.Hosts) > 0 {
-			c.Line("Agents that run keep tutti's server until you restart them.")
+			c.Line("Restart running agents: until then they keep the server of tutti.")
 		}
 		showLeft(c, w.hosts, w.plans)
 		w.showKept()
@@ -186,6 +189,9 @@ func (w *setupRun) showDone(v *setupReport) {
 	if !w.found() {
 		c.Prose("", 0, "The shell does not find tutti yet. Type this now, and put it into your shell's start file:")
 		c.Line(`    export PATH=` + kit.QuoteForShell(c.App.Shown(w.dir)) + `:"$PATH"`)
+	}
+	if len(v.Problems) > 0 {
+		_ = c.Flush() // what they are about stands above them; the next one reports the error
 	}
 	for _, f := range v.Problems {
 		c.Warn("%s: %s", f.Name, kit.Clean(f.Message))
@@ -208,6 +214,6 @@ func (w *setupRun) showDone(v *setupReport) {
 			break
 		}
 	}
-	c.Line(c.Paint(kit.Green, "Done.") + " Start " + title + " in a folder of yours (again, if it runs) and say:")
+	c.Line(c.Paint(kit.Green, "Done.") + " Start " + title + " in a project folder, or restart it if it is running, and say:")
 	c.Line(`    Which other agents are here? Ask tutti.`)
 }

@@ -49,8 +49,8 @@ var ProgramVerbs = []kit.Verb{
 			{Name: "trust-hooks", Kind: kit.Switch, Help: "record in Codex's settings that you trust the hooks, without asking; refused below an agent CLI"},
 			{Name: "no-trust", Kind: kit.Switch, Help: "have Claude Code and Gemini CLI ask before each call of our tools"},
 			{Name: "no-install", Kind: kit.Switch, Help: "leave the programs where they are"},
-			{Name: "no-skills", Kind: kit.Switch, Help: "without the skill, which teaches the models"},
-			{Name: "no-complete", Kind: kit.Switch, Help: "without completion in the shell"},
+			{Name: "no-skills", Kind: kit.Switch, Help: "leave out the skill, which tells the models how to use tutti"},
+			{Name: "no-complete", Kind: kit.Switch, Help: "leave out completion in the shell"},
 		},
 		Does: `Says what it is going to do, asks once, and then: installs the programs, unless a package has done that; connects every
 agent CLI that it finds; installs the skill and, for bash and fish, completion; and looks at the result as "tutti
