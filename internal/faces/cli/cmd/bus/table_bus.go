@@ -23,8 +23,8 @@ var AgentVerbs = []kit.Verb{
 		},
 		Does: `Finds the identity that this conversation or this folder had before, or makes one: an id, a key pair and a
 registration. If there is no bus, it makes one. tutti remembers the agent CLI that runs this, so that later verbs
-below it know which agent acts. It prints the command that registers our MCP server with the agent CLI; --json prints
-the entry for its settings. A shell of your own still acts as you, until you set the variable that is printed.`,
+below it know which agent acts. If the agent CLI does not start the MCP server of tutti yet, it prints the command that
+sets this up; --json prints the entry for its settings. A shell of your own still acts as you, until you set the variable that is printed.`,
 		Wont: `It opens no connection and changes no settings: an agent is live while its agent CLI runs tutti mcp-serve. It does not
 change the roles of an agent that is already registered. Only a person at a terminal can give a role (--role).`,
 		Examples: `$ tutti connect --host claude
