@@ -274,7 +274,11 @@ func lockCounter(p *place) (unlock func(), err error) {
 	for end := time.Now().Add(lockWait); ; time.Sleep(time.Millisecond) {
 		err = syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { syscall.Close(fd) }, nil // closing unlocks
+			return func() {
+				// A child between fork and exec has the handle, too: closing ours alone would leave it the lock.
+				_ = syscall.Flock(fd, syscall.LOCK_UN)
+				syscall.Close(fd)
+			}, nil
 		}
 		if err != syscall.EWOULDBLOCK && err != syscall.EINTR || time.Now().After(end) {
 			break

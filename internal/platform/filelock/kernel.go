@@ -205,6 +205,8 @@ func (k *kernel) unlock() {
 	if k == nil {
 		return
 	}
+	// A child that was forked and has not started its program yet has the handle, too: to close ours alone would leave the lock with it.
+	_ = flock(k.fd, unix.LOCK_UN)
 	unix.Close(k.fd)
 	k.file.leave()
 }

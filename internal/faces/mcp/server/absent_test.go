@@ -145,16 +145,21 @@ func TestNotifyPerson(t *testing.T) {
 	person, _, _ := strings.Cut(r.run("whoami"), "\n")
 	person = person[strings.Index(person, "human:"):]
 	name := strings.Join(strings.Split(person, ":")[:2], ":")
+	began := time.Now()
 	a.ok("tutti_send", object{"to": before, "text": "x"})
-	r.run("halt", "a test")
+	sent := time.Since(began)
+	halted := r.run("halt", "a test")
+	raised := time.Since(began)
 	r.run("resume")
+	lifted := time.Since(began)
 	a.ok("tutti_send", object{"to": name, "text": "the old one"})
 	if all := d.shows(name); !strings.Contains(all, "-- Mail for "+name+" To read it, run \"tutti receive\".\n") {
 		t.Errorf("shown: %q", all)
 	}
 	a.ok("tutti_send", object{"to": after, "text": "x"})
 	if all := d.shows(after); strings.Contains(all, before) {
-		t.Errorf("of what lay there when the halt came: %q", all)
+		t.Errorf("of what lay there when the halt came: %q; sent after %v, halted after %v, lifted after %v of %v; halt: %s; the log:\n%s",
+			all, sent, raised, lifted, time.Since(began), halted, r.run("log", "--long"))
 	}
 }
 
