@@ -17,7 +17,6 @@ import (
 type hostSetupOptions struct {
 	Host, Scope, Write                                                         string
 	Print, Diff, NoHooks, NoServer, Remove, TrustHooks, NoTrust, Force, NoWake bool
-	quiet                                                                      bool // it asks nothing
 }
 
 // runHostSetup registers the server and the hooks, or takes them out.
@@ -58,14 +57,14 @@ func runHostSetup(_ context.Context, c *kit.Call, opt *hostSetupOptions) error {
 		}
 	}
 	if c.JSON {
-		setupJSON(c, opt, q, plans, reviewHooks(c, opt, q, all, plans))
+		setupJSON(c, opt, q, plans, reviewHooks(c, opt, true, q, all, plans))
 		return setupFault(c, plans)
 	}
 	showSetup(c, opt, q, plans)
 	if q.Remove && !opt.Diff {
 		showLeft(c, q, plans)
 	}
-	showReviews(c, reviewHooks(c, opt, q, all, plans))
+	showReviews(c, reviewHooks(c, opt, true, q, all, plans))
 	return setupFault(c, plans)
 }
 

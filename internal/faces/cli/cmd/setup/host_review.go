@@ -18,8 +18,8 @@ type reviewReport struct {
 }
 
 // reviewHooks looks for hooks that wait for the review of the user, and records the trust when the user says so: at the
-// question, or with --trust-hooks. An agent cannot say so.
-func reviewHooks(c *kit.Call, opt *hostSetupOptions, q *setup.Request, all []*driver.Driver, plans []*setup.Plan) (found []reviewReport) {
+// question, if it asks, or with --trust-hooks. An agent cannot say so.
+func reviewHooks(c *kit.Call, opt *hostSetupOptions, asks bool, q *setup.Request, all []*driver.Driver, plans []*setup.Plan) (found []reviewReport) {
 	if q.Remove || !q.Hooks || q.Scope != driver.User || opt.Diff {
 		return nil
 	}
@@ -31,7 +31,7 @@ func reviewHooks(c *kit.Call, opt *hostSetupOptions, q *setup.Request, all []*dr
 		if r.waiting, r.err = q.Unreviewed(d); r.err == nil && len(r.waiting) == 0 {
 			continue
 		}
-		if r.err == nil && mayTrust(c, opt, d, r.waiting) {
+		if r.err == nil && mayTrust(c, opt, asks, d, r.waiting) {
 			if r.err = q.Trust(d, r.waiting); r.err == nil {
 				left, err := q.Unreviewed(d) // what is switched off stays so
 				r.trusted, r.err = true, err
@@ -47,11 +47,11 @@ func reviewHooks(c *kit.Call, opt *hostSetupOptions, q *setup.Request, all []*dr
 }
 
 // mayTrust tells whether the user wants the trust recorded.
-func mayTrust(c *kit.Call, opt *hostSetupOptions, d *driver.Driver, waiting []setup.Review) bool {
+func mayTrust(c *kit.Call, opt *hostSetupOptions, asks bool, d *driver.Driver, waiting []setup.Review) bool {
 	if opt.TrustHooks {
 		return true // an agent was refused before anything was written
 	}
-	if opt.quiet || c.JSON || !kit.FactsOf(c.App).Attended() {
+	if !asks || c.JSON || !kit.FactsOf(c.App).Attended() {
 		return false
 	}
 	c.Prose("", 2, d.Title+" runs none of these hooks before you trust them: "+setup.AwaitingReview(waiting))

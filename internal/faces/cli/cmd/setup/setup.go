@@ -277,7 +277,7 @@ func (w *setupRun) run(ctx context.Context, v *setupReport) error {
 		w.removeEmpty(v)
 	}
 	if !w.opt.Remove {
-		reviews := reviewHooks(w.c, &hostSetupOptions{TrustHooks: w.opt.TrustHooks, quiet: w.opt.Yes}, w.hosts, w.drivers, w.plans)
+		reviews := reviewHooks(w.c, &hostSetupOptions{TrustHooks: w.opt.TrustHooks}, !w.opt.Yes, w.hosts, w.drivers, w.plans)
 		w.trusted = slices.ContainsFunc(reviews, func(r reviewReport) bool { return r.trusted })
 		w.examine(ctx, v)
 	}
