@@ -139,7 +139,7 @@ func TestInterruptedSend(t *testing.T) {
 		cmd.Wait()
 		word := ""
 		switch status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus); {
-		case strings.HasPrefix(out.String(), "stored; "):
+		case strings.HasPrefix(out.String(), "stored for "):
 			word = "deposited"
 		case strings.Contains(errs.String(), "refused: interrupted, nothing was sent"):
 			word = "refused"
