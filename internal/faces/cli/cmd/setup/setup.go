@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -371,7 +372,7 @@ func (w *setupRun) examine(ctx context.Context, v *setupReport) {
 	out, err := exec.CommandContext(ctx, w.hosts.Command, "doctor", "--json").Output()
 	var r report
 	if e := json.Unmarshal(out, &r); e != nil {
-		v.Problems = append(v.Problems, finding{"doctor", "failed", errors.Join(err, e).Error(), "tutti doctor"})
+		v.Problems = append(v.Problems, finding{"doctor", "failed", cmp.Or(err, e).Error(), "tutti doctor"})
 		return
 	}
 	for _, f := range r.Findings {
