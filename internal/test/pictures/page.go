@@ -59,7 +59,7 @@ func (h *home) page(save saver) error {
 	}
 	ctx, late := context.WithTimeout(h.ctx, 2*time.Minute)
 	defer late()
-	ctx, stop, err := chromium.Start(ctx)
+	ctx, stop, err := chromium.Start(ctx, chromedp.Flag("force-prefers-reduced-motion", true)) // pictures that move show their end
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func ready(ctx context.Context) (err error) {
 func take(ctx context.Context, s shot, save saver) error {
 	colours := chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-			{Name: "prefers-color-scheme", Value: s.scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}, // pictures that move show their end
+			{Name: "prefers-color-scheme", Value: s.scheme},
 		}})
 		return err
 	})
