@@ -27,11 +27,11 @@ const (
 	Raised          = "halted"     // not an end: when a halt that was lifted had begun; its reason is the Chain
 )
 
-// A Lift records that a halt or a pause ended.
+// A Lift records that a halt or a pause ended, or that one began: [Raised], [Paused].
 type Lift struct {
 	Count uint64    `json:"halt"` // number of the halt; 0 for a pause
 	At    time.Time `json:"at"`
-	How   string    `json:"how"`             // AtTerminal, WithoutTerminal or Unrecorded
+	How   string    `json:"how"`             // AtTerminal, WithoutTerminal or Unrecorded; Raised or Paused
 	Chain []string  `json:"chain,omitempty"` // processes that did it, the nearest first
 	Pause string    `json:"pause,omitempty"` // the agent or folder that was paused; "" for the halt
 }

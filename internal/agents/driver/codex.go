@@ -35,7 +35,7 @@ var codex = Driver{
 		// ends the turn, and write_stdin to a shell that runs reaches no event. At Tool it is for the model of a Codex whose user has
 		// not reviewed PreToolUse yet.
 		deny: map[Moment]reply{Prompt: block, Use: denyTool, Tool: tell, Ask: denyAsked},
-		Note: "Codex asks you once whether you trust new hooks, and runs none before; codex exec skips untrusted hooks without a message.",
+		Note: "Codex asks you once whether you trust new hooks, and does not run them until you do; codex exec skips untrusted hooks without a message.",
 	},
 	// A skill that is in both folders is listed twice.
 	Skills: Skills{Folders: []Folder{

@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/agents/settings"
@@ -101,8 +103,13 @@ func (q *Request) planReviews(p *Plan) error {
 		if _, there, err := settings.Get(driver.TOML, config.After, path); err != nil || !there {
 			continue // in a form that cannot be read it is left; it trusts nothing that is there
 		}
+		text, err := settings.Remove(driver.TOML, config.After, path)
+		if err != nil {
+			p.Remarks = append(p.Remarks, "the trust of the hook "+r.Event+" stays in "+config.Path+": "+err.Error())
+			continue
+		}
 		p.adopt(config)
-		if err := config.edit("trust of hook "+r.Event+" removed", func(text []byte) ([]byte, error) { return settings.Remove(driver.TOML, text, path) }); err != nil {
+		if err := config.edit("trust of hook "+r.Event+" removed", func([]byte) ([]byte, error) { return text, nil }); err != nil {
 			return err
 		}
 	}
@@ -237,6 +244,9 @@ func AwaitingReview(all []Review) string {
 	return strings.Join(words, ", ")
 }
 
+// copyName is how the name of a copy ends, see keep.
+var copyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.tutti-\d{8}-\d{6}(-\d+)?$`) })
+
 // Leaves names what removal leaves of ours beside the settings: the copies of former texts.
 func (q *Request) Leaves(p *Plan) (all []string) {
 	for _, c := range p.Changes {
@@ -245,6 +255,9 @@ func (q *Request) Leaves(p *Plan) (all []string) {
 			continue
 		}
 		for _, path := range found {
+			if !copyName().MatchString(path) {
+				continue // the user's own
+			}
 			if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSymlink && !slices.Contains(all, path) {
 				all = append(all, path)
 			}

@@ -92,6 +92,7 @@ func SayHalted(c *kit.Call, v *HaltView) {
 	}
 	if v.Report == nil {
 		c.Prose("", 0, "Halted. The report is not available: "+v.Unavailable+".")
+		sayPrograms(c, v)
 		return
 	}
 	c.Prose("", 0, v.Report.First())
@@ -102,12 +103,16 @@ func SayHalted(c *kit.Call, v *HaltView) {
 	for _, line := range lines {
 		c.Prose("", 4, kit.Clean(line))
 	}
+	sayPrograms(c, v)
+	for _, p := range v.Report.Problems {
+		c.Warn("%s", kit.Clean(p))
+	}
+}
+
+func sayPrograms(c *kit.Call, v *HaltView) {
 	for _, name := range v.Programs {
 		name = kit.Clean(name)
 		c.Prose("  ", 4, name+" runs a program of your own, which a halt does not stop: tutti session stop "+name)
-	}
-	for _, p := range v.Report.Problems {
-		c.Warn("%s", kit.Clean(p))
 	}
 }
 

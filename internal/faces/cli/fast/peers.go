@@ -115,7 +115,7 @@ func sayRows(c *kit.Call, opt *discoverOptions, rows []members.Row, denied *over
 	}
 	c.Rows(lines)
 	if dormant > 0 {
-		c.Prose("", 0, fmt.Sprintf("%d not live: mail to them is kept until they look. They may still be at work.", dormant))
+		c.Prose("", 0, fmt.Sprintf("%d not live; mail is kept until they look. They may still be at work.", dormant))
 	}
 	c.Prose("", 0, `To message one of these: tutti send <instance> "<text>".`)
 }

@@ -45,10 +45,13 @@ func AbsoluteRoot(root string) string {
 // QuoteForShell keeps "~" outside the quotes, where the shell expands it.
 func QuoteForShell(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		return `"$HOME/` + rest + `"`
+		return `"$HOME/` + inQuotes.Replace(rest) + `"`
 	}
-	return `"` + path + `"`
+	return `"` + inQuotes.Replace(path) + `"`
 }
+
+// inQuotes has the shell take each character between double quotes as it is.
+var inQuotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`")
 
 // FirstInPath returns where the shell finds a program, "" for nowhere.
 func FirstInPath(name string) string {

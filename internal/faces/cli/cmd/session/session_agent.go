@@ -8,6 +8,7 @@ import (
 	"tutti/internal/attention/hookmark"
 	"tutti/internal/core/address"
 	"tutti/internal/faces/cli/kit"
+	"tutti/internal/sessions/agentproc"
 	"tutti/internal/sessions/observe"
 	"tutti/internal/sessions/registry"
 )
@@ -81,8 +82,8 @@ func Ended(ctx context.Context, c *kit.Call, instance string) (name string) {
 	return name
 }
 
-// OwnPrograms are the names of the running sessions with a program of the user's own.
-func OwnPrograms(ctx context.Context, c *kit.Call) (names []string) {
+// OwnPrograms are the names of the sessions in which a program of the user's own runs. Sessions with one of the agents are none of these.
+func OwnPrograms(ctx context.Context, c *kit.Call, agents []agentproc.Agent) (names []string) {
 	s, err := SessionsHere(c, Location{})
 	if err != nil {
 		return nil
@@ -90,7 +91,13 @@ func OwnPrograms(ctx context.Context, c *kit.Call) (names []string) {
 	parts, _ := s.Parts(ctx, false) // without them, less is known
 	for i := range parts {
 		for n := range parts[i].Rows {
-			if r := &parts[i].Rows[n]; r.Kind() == "custom" && r.Status == registry.Running {
+			r := &parts[i].Rows[n]
+			if r.Kind() != "custom" || r.Status != registry.Running || slices.ContainsFunc(agents, func(a agentproc.Agent) bool {
+				return r.OwnerID != "" && a.Getenv(observe.Variable) == r.OwnerID
+			}) {
+				continue
+			}
+			if sight := observe.Look(ctx, r); sight.State != observe.Absent && sight.State != observe.Dead {
 				names = append(names, r.Name)
 			}
 		}

@@ -102,7 +102,7 @@ func showLeft(c *kit.Call, q *setup.Request, plans []*setup.Plan) {
 	}
 	if len(kept) > 0 {
 		c.Line("Copies of your earlier settings remain. To delete them, too:")
-		c.Line("    rm " + strings.Join(kept, " "))
+		c.Line("    rm " + kit.Clean(strings.Join(kept, " ")))
 	}
 	var skills []string
 	for _, p := range plans {

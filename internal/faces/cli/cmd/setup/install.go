@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"tutti/internal/agents/driver"
 	"tutti/internal/app"
@@ -211,14 +212,31 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
 }
 
-// sameProgram tells whether two paths lead to one program: one file, or a copy of it.
+// sameProgram tells whether two paths lead to one program: one file, or a copy of it beside a copy of tutti-full, which does the work.
 func sameProgram(a, b string) bool {
 	if app.SameFile(a, b) {
 		return true
 	}
 	real, err := filepath.EvalSymlinks(a)
-	return err == nil && sameFile(real, b)
+	if err != nil {
+		return false
+	}
+	copiesMu.Lock()
+	defer copiesMu.Unlock()
+	same, known := copies[[2]string{real, b}]
+	if !known {
+		full := func(path string) string { return filepath.Join(filepath.Dir(path), "tutti-full") }
+		same = sameFile(real, b) && (filepath.Base(b) == "tutti-full" || sameFile(full(real), full(b)))
+		copies[[2]string{real, b}] = same
+	}
+	return same
 }
+
+// copies remembers which programs were compared: all our names lead to the same two.
+var (
+	copiesMu sync.Mutex
+	copies   = map[[2]string]bool{}
+)
 
 // isOurs tells whether a file, or what a link leads to, is one of our programs. A link whose target is gone is ours when
 // it leads to a program of our name.

@@ -58,7 +58,7 @@ type setupReport struct {
 	Programs []step          `json:"programs"`           // a file each
 	Packaged string          `json:"packaged,omitempty"` // the folder in which the programs are already, and stay
 	Hosts    []connectedHost `json:"hosts"`
-	Skills   []string        `json:"skills"`               // files of the skill that were written or removed; before that, those that models read first
+	Skills   []string        `json:"skills"`               // files of the skill that were written or removed; in a dry run the main file of each folder
 	Complete string          `json:"completion,omitempty"` // the file that was written or removed
 	Problems []finding       `json:"problems"`             // what doctor finds afterwards
 }
@@ -204,7 +204,7 @@ func (w *setupRun) completionFile() *completion {
 func (w *setupRun) view() *setupReport {
 	v := &setupReport{OK: true, DryRun: w.opt.Diff, Packaged: w.packaged, Programs: []step{}, Hosts: []connectedHost{}, Skills: []string{}, Problems: []finding{}}
 	for _, s := range w.programs {
-		if s.Does != "keep" {
+		if s.Does != "keep" && (s.Does == "remove" || !w.opt.Remove) {
 			v.Programs = append(v.Programs, s)
 		}
 	}
@@ -291,10 +291,13 @@ func (w *setupRun) run(ctx context.Context, v *setupReport) error {
 	return fault
 }
 
-// removeEmpty removes the folders that are empty now, without what was in them.
+// removeEmpty removes the folders below the home folder that are empty once what was in them is gone.
 func (w *setupRun) removeEmpty(v *setupReport) {
 	home, err := w.c.App.Home()
 	if err != nil {
+		return
+	}
+	if home, err = filepath.EvalSymlinks(home); err != nil {
 		return
 	}
 	files := slices.Clone(v.Skills)
@@ -308,14 +311,13 @@ func (w *setupRun) removeEmpty(v *setupReport) {
 		files = append(files, w.complete.path)
 	}
 	for _, path := range files {
-		for dir := filepath.Dir(path); strings.HasPrefix(dir, home+string(filepath.Separator)); dir = filepath.Dir(dir) {
-			info, err := os.Lstat(dir)
-			if err == nil && info.IsDir() {
-				err = os.Remove(dir) // fails where it is not empty
-			}
-			if err != nil && !errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
-				break
-			}
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		for at := filepath.Dir(path); errors.Is(err, os.ErrNotExist) && at != filepath.Dir(at); { // a folder of the skill went with it
+			at = filepath.Dir(at)
+			dir, err = filepath.EvalSymlinks(at)
+		}
+		for ; err == nil && strings.HasPrefix(dir, home+string(filepath.Separator)); dir = filepath.Dir(dir) {
+			err = os.Remove(dir) // fails where it is not empty
 		}
 	}
 }

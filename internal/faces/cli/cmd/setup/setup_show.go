@@ -64,19 +64,21 @@ func (w *setupRun) showPlan(v *setupReport) {
 	}
 }
 
-// zshLine is what the user adds to the start file of zsh, which looks for completion in no folder of the user; "" where it is
-// there, or is not wanted.
-func (w *setupRun) zshLine() string {
+// zshLine is what a user of zsh has in a start file, because zsh looks for completion in no folder of the user.
+const zshLine = "source <(tutti completion zsh)"
+
+// zshStart is that file, and tells whether the line is in it; "" where the user has another shell, or wants no completion.
+func (w *setupRun) zshStart() (path string, there bool) {
 	home, err := w.c.App.Home()
 	if err != nil || w.opt.NoComplete || w.packaged != "" || filepath.Base(os.Getenv("SHELL")) != "zsh" {
-		return ""
+		return "", false
 	}
-	dir := cmp.Or(os.Getenv("ZDOTDIR"), home)
-	start, _, err := smallfile.Read(filepath.Join(dir, ".zshrc"), 1<<20, smallfile.Follow)
-	if err != nil && !errors.Is(err, os.ErrNotExist) || strings.Contains(string(start), "tutti completion zsh") {
-		return ""
+	path = filepath.Join(cmp.Or(os.Getenv("ZDOTDIR"), home), ".zshrc")
+	text, _, err := smallfile.Read(path, 1<<20, smallfile.Follow)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", false
 	}
-	return "source <(tutti completion zsh)"
+	return path, strings.Contains(string(text), "tutti completion zsh")
 }
 
 // shownAll is a list of paths for people.
@@ -87,18 +89,21 @@ func shownAll(c *kit.Call, paths []string) string {
 // showKept names the folders that stay, with the line that deletes them.
 func (w *setupRun) showKept() {
 	var ours, shared []string
-	for _, folder := range []func() (string, error){w.busFolder, w.configFolder, w.c.App.StateDir, w.c.App.CacheDir} {
+	for _, folder := range []func() (string, error){w.configFolder, w.c.App.StateDir, w.c.App.CacheDir} {
 		if path, err := folder(); err == nil && path != "" {
 			ours = append(ours, path)
 		}
 	}
+	if bus, err := w.busFolder(); err == nil && bus != "" {
+		shared = append(shared, bus)
+	}
 	if home, err := w.c.App.Home(); err == nil {
-		for _, folder := range []string{".config", ".local/state", ".cache"} {
+		for _, folder := range []string{".local/state", ".cache"} { // not .config: the halt switch is there
 			shared = append(shared, filepath.Join(home, folder, "cross-agent-comms"))
 		}
 	}
-	w.showFolders("Messages, keys and notes of tutti remain. To delete them, too:", ours)
-	w.showFolders("Messages between projects remain; the programs of cross-agent-comms use them, too. To delete them:", shared)
+	w.showFolders("Settings and notes of tutti remain. To delete them, too:", ours)
+	w.showFolders("Messages and keys remain; programs of h2a and cross-agent-comms use them, too. To delete them:", shared)
 }
 
 // showFolders names those of the folders that are there, in a line that deletes them.
@@ -167,8 +172,11 @@ func (w *setupRun) showDone(v *setupReport) {
 		} else {
 			c.Line("There is nothing to remove.")
 		}
-		if len(w.programs) > 0 && inPath(w.dir) {
+		if len(v.Programs) > 0 && inPath(w.dir) {
 			c.Prose("", 0, "If your shell's start file puts "+c.App.Shown(w.dir)+" into PATH for tutti alone, take that line out.")
+		}
+		if path, there := w.zshStart(); there {
+			c.Line("Take the line that completes tutti out of " + c.App.Shown(path) + ".")
 		}
 		if len(v.Hosts) > 0 {
 			c.Line("Restart running agents: until then they keep the server of tutti.")
@@ -199,9 +207,9 @@ func (w *setupRun) showDone(v *setupReport) {
 			c.Remark("hint: %s", kit.Clean(strings.TrimSpace(f.Hint)))
 		}
 	}
-	if line := w.zshLine(); line != "" {
-		c.Line("For completion in zsh, put this into ~/.zshrc:")
-		c.Line("    " + line)
+	if path, there := w.zshStart(); path != "" && !there {
+		c.Line("For completion in zsh, put this into " + c.App.Shown(path) + ":")
+		c.Line("    " + zshLine)
 	}
 	if len(w.plans) == 0 {
 		c.Line(c.Paint(kit.Green, "Done.") + " To see it work without an agent CLI: tutti demo")

@@ -28,7 +28,7 @@ const (
 // An Announced is what a source of releases says.
 type Announced struct {
 	Version string
-	Changes []string // since the version that was asked with, the newest first; empty where the source has only a version
+	Changes []string // since the version that was asked with, in the order of the source; empty where the source has only a version
 }
 
 // Latest returns the latest version that a source announces, and what it changes since the current one. It asks the one place that the
@@ -62,29 +62,33 @@ func Latest(ctx context.Context, source, current string) (Announced, error) {
 	return found, nil
 }
 
-// changesIn reads a list of changes: a heading "## 1.2.3" for each version, the newest first, and a line "- …" for each change, which may
-// go on in the next lines. Without such a heading there is no version.
+// changesIn reads a list of changes: a heading "## 1.2.3" for each version, also as [1.2.3] or v1.2.3, and an item for each change, which may
+// go on in the next lines. What is not released yet does not count. Without such a heading there is no version.
 func changesIn(text []byte, current string) (found Announced) {
 	newer, goesOn := false, false
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
 		if heading, ok := strings.CutPrefix(line, "## "); ok {
 			v, _, _ := strings.Cut(heading, " ") // behind it there may be a date
-			if !isVersion(v) {
-				newer, goesOn = false, false
+			v = strings.TrimPrefix(strings.Trim(v, "[]"), "v")
+			newer, goesOn = false, false
+			if !isVersion(v) || strings.Contains(strings.ToLower(heading), "unreleased") {
 				continue
 			}
-			if found.Version == "" {
+			if found.Version == "" || Newer(v, found.Version) {
 				found.Version = v
 			}
-			newer, goesOn = Newer(v, current), false
+			newer = Newer(v, current)
 			continue
 		}
 		change, begins := strings.CutPrefix(line, "- ")
+		if !begins {
+			change, begins = strings.CutPrefix(line, "* ")
+		}
 		switch {
 		case newer && begins:
 			found.Changes, goesOn = append(found.Changes, change), true
-		case goesOn && line != "" && line[0] != '#':
+		case goesOn && line != "" && !strings.HasPrefix(line, "##"):
 			found.Changes[len(found.Changes)-1] += " " + line
 		default:
 			goesOn = false

@@ -92,6 +92,9 @@ func TestChanges(t *testing.T) {
 			t.Errorf("since %s: %q", current, got)
 		}
 	}
+	if got := changesIn([]byte("## Unreleased\n- a\n## 1.4.0 (unreleased)\n- b\n## v1.2.0\n* c\n## [1.3.0] - 2027-01-02\n* d\n  #12\n"), "1.1.0"); got.Version != "1.3.0" || !slices.Equal(got.Changes, []string{"c", "d #12"}) {
+		t.Errorf("other forms: %q", got)
+	}
 	for _, text := range []string{"", "## ", "## x", "# 1.2.3", "- a", "##1.2.3"} {
 		if got := changesIn([]byte(text), "1.0.0"); got.Version != "" || len(got.Changes) > 0 {
 			t.Errorf("%q: %q", text, got)

@@ -99,7 +99,9 @@ func lookAtHalt(ctx context.Context, c *kit.Call, opt *fast.HaltOptions, state h
 		if v.Report, v.Agents, err = haltReached(ctx, c, opt); err != nil {
 			v.Report, v.Unavailable = nil, kit.Clean(err.Error())
 		}
-		v.Programs = session.OwnPrograms(ctx, c)
+		if !opt.Kill { // which ends them
+			v.Programs = session.OwnPrograms(ctx, c, v.Agents)
+		}
 	}
 	fast.SayHalted(c, v)
 	return v
