@@ -79,6 +79,11 @@ func Memory() (Entry, error) {
 		return Entry{}, errors.New("halt counter: " + p.problem)
 	}
 	e, _, err := loadEntry(p)
+	if err == nil && e.Count > 0 && e.Seen.IsZero() {
+		// Only the number is there: a damaged file, or one that is being written for the first halt. When that was is not known, so
+		// nothing that is there now came after it.
+		e.Seen = time.Now().UTC()
+	}
 	return e, err
 }
 

@@ -132,6 +132,19 @@ func TestDamagedCounter(t *testing.T) {
 	}
 }
 
+// TestMemoryOfNumberAlone: while the first halt is written there is its number, and not yet when that was.
+func TestMemoryOfNumberAlone(t *testing.T) {
+	home(t)
+	highest.Store(0)
+	p := locate()
+	must(t, os.MkdirAll(p.state, 0o700))
+	before := time.Now()
+	write(t, p.state+lockName, "1                   \n")
+	if e, err := Memory(); err != nil || e.Count != 1 || e.Seen.Before(before) {
+		t.Errorf("%+v, %v, want number 1 and a time from %v on", e, err, before)
+	}
+}
+
 func TestCounterNotWritable(t *testing.T) {
 	dir := home(t)
 	write(t, dir+"/.local", "a file in the way")
