@@ -107,7 +107,7 @@ func TestCodexTakesAnswers(t *testing.T) {
 	}{
 		{"one", mayRun, "approve", "touch one", func() bool { return there(file("one")) }},
 		{"two", mayRun, "deny", "touch two", func() bool { return !there(file("two")) }},
-		{"three", mayCall, "approve", "mcp__other__tutti_send", func() bool { return s.shows("is here, live or registered") }},
+		{"three", mayCall, "approve", "mcp__other__tutti_send", func() bool { return s.says("is here, live or registered") }},
 	} {
 		id, began := asks(one.n, one.dialog), time.Now()
 		if said := string(tutti(t, s.d.home, one.verb, id)); !strings.HasPrefix(said, "done: ") || !strings.Contains(said, one.about) {

@@ -30,6 +30,12 @@ func (s *sitting) shows(text string) bool {
 	return strings.Contains(s.keys("capture-pane", "-p"), text)
 }
 
+// says is shows for a text that the screen may break into lines.
+func (s *sitting) says(text string) bool {
+	joined := func(s string) string { return strings.Join(strings.Fields(s), "") }
+	return strings.Contains(joined(s.keys("capture-pane", "-p")), joined(text))
+}
+
 // types gives it a prompt.
 func (s *sitting) types(text string) {
 	s.t.Helper()
