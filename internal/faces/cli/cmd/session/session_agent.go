@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"strings"
 
@@ -82,24 +83,34 @@ func Ended(ctx context.Context, c *kit.Call, instance string) (name string) {
 	return name
 }
 
+// rowsHere are the rows of all sessions of this machine that can be read.
+func rowsHere(ctx context.Context, c *kit.Call) iter.Seq[*registry.Row] {
+	return func(yield func(*registry.Row) bool) {
+		s, err := SessionsHere(c, Location{})
+		if err != nil {
+			return
+		}
+		parts, _ := s.Parts(ctx, false) // without them, less is known
+		for i := range parts {
+			for n := range parts[i].Rows {
+				if !yield(&parts[i].Rows[n]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // OwnPrograms are the names of the sessions in which a program of the user's own runs. Sessions with one of the agents are none of these.
 func OwnPrograms(ctx context.Context, c *kit.Call, agents []agentproc.Agent) (names []string) {
-	s, err := SessionsHere(c, Location{})
-	if err != nil {
-		return nil
-	}
-	parts, _ := s.Parts(ctx, false) // without them, less is known
-	for i := range parts {
-		for n := range parts[i].Rows {
-			r := &parts[i].Rows[n]
-			if r.Kind() != "custom" || r.Status != registry.Running || slices.ContainsFunc(agents, func(a agentproc.Agent) bool {
-				return r.OwnerID != "" && a.Getenv(observe.Variable) == r.OwnerID
-			}) {
-				continue
-			}
-			if sight := observe.Look(ctx, r); sight.State != observe.Absent && sight.State != observe.Dead {
-				names = append(names, r.Name)
-			}
+	for r := range rowsHere(ctx, c) {
+		if r.Kind() != "custom" || r.Status != registry.Running || slices.ContainsFunc(agents, func(a agentproc.Agent) bool {
+			return r.OwnerID != "" && a.Getenv(observe.Variable) == r.OwnerID
+		}) {
+			continue
+		}
+		if sight := observe.Look(ctx, r); sight.State != observe.Absent && sight.State != observe.Dead {
+			names = append(names, r.Name)
 		}
 	}
 	return names
@@ -108,16 +119,9 @@ func OwnPrograms(ctx context.Context, c *kit.Call, agents []agentproc.Agent) (na
 // NamesByOwner are the names of the sessions of this machine, by owner.
 func NamesByOwner(ctx context.Context, c *kit.Call) map[string]string {
 	names := map[string]string{}
-	s, err := SessionsHere(c, Location{})
-	if err != nil {
-		return names
-	}
-	parts, _ := s.Parts(ctx, false) // without them, less is known
-	for i := range parts {
-		for n := range parts[i].Rows {
-			if r := &parts[i].Rows[n]; r.OwnerID != "" {
-				names[r.OwnerID] = r.Name
-			}
+	for r := range rowsHere(ctx, c) {
+		if r.OwnerID != "" {
+			names[r.OwnerID] = r.Name
 		}
 	}
 	return names

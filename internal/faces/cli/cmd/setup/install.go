@@ -221,22 +221,18 @@ func sameProgram(a, b string) bool {
 	if err != nil {
 		return false
 	}
-	copiesMu.Lock()
-	defer copiesMu.Unlock()
-	same, known := copies[[2]string{real, b}]
-	if !known {
-		full := func(path string) string { return filepath.Join(filepath.Dir(path), "tutti-full") }
-		same = sameFile(real, b) && (filepath.Base(b) == "tutti-full" || sameFile(full(real), full(b)))
-		copies[[2]string{real, b}] = same
+	pair := [2]string{real, b}
+	if same, known := copies.Load(pair); known {
+		return same.(bool)
 	}
+	full := func(path string) string { return filepath.Join(filepath.Dir(path), "tutti-full") }
+	same := sameFile(real, b) && (filepath.Base(b) == "tutti-full" || sameFile(full(real), full(b)))
+	copies.Store(pair, same)
 	return same
 }
 
 // copies remembers which programs were compared: all our names lead to the same two.
-var (
-	copiesMu sync.Mutex
-	copies   = map[[2]string]bool{}
-)
+var copies sync.Map // [2]string to bool
 
 // isOurs tells whether a file, or what a link leads to, is one of our programs. A link whose target is gone is ours when
 // it leads to a program of our name.
