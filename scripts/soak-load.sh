@@ -20,10 +20,11 @@ say() { printf 'soak-load: %3d min  %s\n' $((SECONDS / 60)) "$*"; }
 say "compiling ${packages[*]}"
 go test -run '^$' "${flags[@]}" "${packages[@]}" >/dev/null
 
-# A loop also ends when this script does without having ended it.
+# A loop also ends when this script does without having ended it. It looks for that seldom, so that the load is on the processors and
+# not on the kernel.
 loops=()
 for ((i = 0; i < load; i++)); do
-	(while kill -0 $$ 2>/dev/null; do :; done) &
+	(while kill -0 $$ 2>/dev/null; do for ((k = 0; k < 100000; k++)); do :; done; done) &
 	loops+=($!)
 done
 logs=$(mktemp -d)

@@ -34,7 +34,7 @@ func TestReadInput(t *testing.T) {
 			_, _ = w.Write(want)
 			w.Close()
 		}()
-		if got, err := ReadInput(r, InputTime); err != nil || !bytes.Equal(got, want) {
+		if got, err := ReadInput(r, time.Minute); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%d bytes: got %d, %v", size, len(got), err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestReadInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if got, err := ReadInput(f, InputTime); err != nil || string(got) != "{}" {
+	if got, err := ReadInput(f, time.Minute); err != nil || string(got) != "{}" {
 		t.Errorf("a file: %q, %v", got, err)
 	}
 }
@@ -62,7 +62,8 @@ func TestReadInputTooLarge(t *testing.T) {
 		_, err := w.Write(bytes.Repeat([]byte("x"), 50<<20))
 		wrote <- errors.Join(err, w.Close())
 	}()
-	if _, err := ReadInput(r, InputTime); !errors.Is(err, driver.ErrInput) {
+	if _, err := ReadInput(r, time.Minute); !errors.Is(err, driver.ErrInput) {
+		r.Close() // or the writer would wait for a reader for ever
 		t.Errorf("50 MiB: %v", err)
 	}
 	if err := <-wrote; err != nil {
