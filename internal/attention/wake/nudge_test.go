@@ -118,7 +118,7 @@ func newStage(t *testing.T, how string) *stage {
 	s.tmux(args...)
 	t.Cleanup(func() { _ = exec.Command("tmux", "-L", s.name, "kill-server").Run() })
 	var number int
-	for end := time.Now().Add(20 * time.Second); number == 0; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); number == 0; time.Sleep(10 * time.Millisecond) {
 		raw, _ := os.ReadFile(pid)
 		if number, _ = strconv.Atoi(string(raw)); time.Now().After(end) {
 			t.Fatal("no agent comes")
@@ -151,7 +151,7 @@ func TestNudge(t *testing.T) {
 		if !a.Did || !a.Counts || a.Err != nil || a.Detail != "pane %0" {
 			t.Fatalf("%+v\n%s", a, s.tmux("capture-pane", "-p"))
 		}
-		for end := time.Now().Add(10 * time.Second); s.submitted() != Sentence+"\n"; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); s.submitted() != Sentence+"\n"; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("submitted: %q", s.submitted())
 			}
@@ -223,7 +223,7 @@ func TestNudgeSubmitsLateText(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "idle")
 	s.tmux("send-keys", "-l", Sentence)
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(s.tmux("capture-pane", "-p"), Sentence); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !strings.Contains(s.tmux("capture-pane", "-p"), Sentence); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the terminal does not show what was typed")
 		}
@@ -231,7 +231,7 @@ func TestNudgeSubmitsLateText(t *testing.T) {
 	if a := s.n.try(t.Context()); !a.Did || a.Err != nil {
 		t.Fatalf("%+v\n%s", a, s.tmux("capture-pane", "-p"))
 	}
-	for end := time.Now().Add(10 * time.Second); s.submitted() != Sentence+"\n"; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); s.submitted() != Sentence+"\n"; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("submitted: %q", s.submitted())
 		}

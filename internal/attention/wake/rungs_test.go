@@ -69,7 +69,7 @@ func TestQueueHangs(t *testing.T) {
 	out := make(chan Attempt, 1)
 	go func() { out <- r.Try(ctx) }()
 	var child []byte
-	for end := time.Now().Add(5 * time.Second); len(child) == 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(child) == 0; time.Sleep(5 * time.Millisecond) {
 		if child, _ = os.ReadFile(mark); time.Now().After(end) {
 			t.Fatal("it did not begin")
 		}
@@ -80,10 +80,10 @@ func TestQueueHangs(t *testing.T) {
 		if a.Err == nil || !strings.Contains(a.Err.Error(), errHalted.Error()) {
 			t.Errorf("got %+v", a)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it goes on")
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat("/proc/" + strings.TrimSpace(string(child)) + "/fd/0"); err != nil {
 			return
 		}
@@ -129,7 +129,7 @@ func TestAwait(t *testing.T) {
 	env["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
 	none("one task", claude, "SessionStart", `{}`, false)
 	env["CLAUDE_CODE_ENTRYPOINT"] = "cli"
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("these took %v", took)
 	}
 	b := p.bell(talk)

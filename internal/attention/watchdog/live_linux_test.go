@@ -36,7 +36,7 @@ func signalled(t *testing.T, c *exec.Cmd, s syscall.Signal, state string) {
 	if err := c.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
 		if err != nil {
 			t.Fatal(err)

@@ -78,7 +78,7 @@ func (s *stage) agent(program, how string) (pane, got string, pid int) {
 	s.t.Helper()
 	got = filepath.Join(s.dir, how+program)
 	pane = s.tmux("new-session", "-d", "-P", "-F", "#{pane_id}", "-s", how+program, "-x", "120", "-y", "20", "--", filepath.Join(s.dir, program), how, got)
-	for end := time.Now().Add(20 * time.Second); pid == 0; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); pid == 0; time.Sleep(5 * time.Millisecond) {
 		raw, _ := os.ReadFile(got + ".pid")
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(raw)))
 		if time.Now().After(end) {
@@ -147,7 +147,7 @@ func TestPanes(t *testing.T) {
 				t.Errorf("got %+v, %v; want %q\n%s", a, err, c.want, s.tmux("capture-pane", "-p", "-t", pane))
 			}
 			if c.want == "did" {
-				for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+				for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 					if raw, _ := os.ReadFile(got); string(raw) == Sentence+"\n" {
 						break
 					}

@@ -90,7 +90,7 @@ func TestLifeAndDeath(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It has ended, and keeps its pid until it is waited for.
-	for until := time.Now().Add(5 * time.Second); id.Alive() && time.Now().Before(until); {
+	for until := time.Now().Add(time.Minute); id.Alive() && time.Now().Before(until); {
 		time.Sleep(time.Millisecond)
 	}
 	if id.Alive() {

@@ -112,7 +112,7 @@ func readInTime(t *testing.T) halt.State {
 	select {
 	case s := <-done:
 		return s
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("reading the switch blocks")
 		return halt.State{}
 	}

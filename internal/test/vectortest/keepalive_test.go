@@ -105,7 +105,7 @@ func panes(t *testing.T, ids []string) tmux.Server {
 		t.Fatal(err)
 	}
 	for _, pane := range snap.Panes {
-		for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 			// tmux calls a pane by what is to be started in it until that runs
 			if name, err := proc.Comm(pane.PID); err == nil && name == "claude" {
 				break
