@@ -2,7 +2,7 @@
 // in a process of its own, so that neither other tests nor a machine that is busy count.
 //
 // A test calls Each with its inputs. Started again as a child, the same test does the work on one of them. Tests that measure
-// in their own process ask Wall, and Race or OneGoroutine where the detector would only slow them down.
+// in their own process ask Work, and Race or OneGoroutine where the detector would only slow them down.
 package boundtest
 
 import (
@@ -10,12 +10,15 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // MaxTime and MaxMemory are what the work on a mebibyte of input may cost.
@@ -56,13 +59,29 @@ func Each(t *testing.T, inputs []Input, do func(t *testing.T, input []byte)) {
 	}
 }
 
-// Wall fails the test where work in this very process took far longer than MaxTime by the clock: twenty times, as other tests and a
-// busy machine count here. With the race detector nothing is said.
-func Wall(t testing.TB, what string, took time.Duration) {
+// Work does work of one goroutine in this very process, and fails the test where that took more than limit of a processor. With the
+// race detector nothing is said.
+func Work(t testing.TB, what string, limit time.Duration, do func()) {
 	t.Helper()
-	if !Race && took > 20*MaxTime {
-		t.Errorf("%s took %v", what, took)
+	runtime.LockOSThread() // what other tests do counts on other threads
+	defer runtime.UnlockOSThread()
+	before := threadTime(t)
+	do()
+	took := threadTime(t) - before
+	t.Logf("%s took %v of a processor", what, took)
+	if !Race && took > limit {
+		t.Errorf("%s took %v of a processor, at most %v are allowed", what, took, limit)
 	}
+}
+
+// threadTime is the processor time of this thread.
+func threadTime(t testing.TB) time.Duration {
+	t.Helper()
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(now.Nano())
 }
 
 func parent(t *testing.T, name string) {
