@@ -11,6 +11,7 @@ import (
 // TestSetupAsks: setup does what it has listed after a yes at the terminal, which is a yes to Codex's hooks, too, and nothing
 // after any other line.
 func TestSetupAsks(t *testing.T) {
+	skipRaced(t)
 	t.Parallel()
 	d := newSitting(t)
 	stubs := t.TempDir()
