@@ -115,7 +115,7 @@ func TestWaitWithoutServer(t *testing.T) {
 	t.Parallel()
 	p := newPost(t)
 	began := time.Now()
-	if _, err := Wait(t.Context(), p.caller("Stop"), 0); !errors.Is(err, ErrNobody) || time.Since(began) > 30*time.Second {
+	if _, err := Wait(t.Context(), p.caller("Stop"), 0); !errors.Is(err, ErrNobody) || time.Since(began) > 10*time.Second {
 		t.Errorf("without a server, after %v: %v", time.Since(began), err)
 	}
 	if err := Tell(p.caller("Stop")); !errors.Is(err, ErrNobody) {

@@ -22,7 +22,7 @@ func TestFoldOfManyKeys(t *testing.T) {
 			events[i].Type = Revoked
 		}
 	}
-	// Half a second where each event costs the same, and a quarter of a minute where it costs a look at all others.
+	// A fifth of a second where each event costs the same, and a quarter of a minute where it costs a look at all others.
 	var k *Keys
 	boundtest.Work(t, "many keys", 5*time.Second, func() { k = Fold(id, nil, events) })
 	if len(k.Active) != n/4 || len(k.Revoked) != n/4 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"tutti/internal/core/canonjson"
 	"tutti/internal/governance/journal"
@@ -95,15 +96,11 @@ func FuzzOffer(f *testing.F) {
 		r := newRig(t)
 		r.open()
 		var err error
-		offer := func() {
+		mebibytes := time.Duration(1 + len(artifact)>>20)
+		boundtest.Work(t, fmt.Sprint(len(artifact), " bytes"), mebibytes*10*boundtest.MaxTime, func() {
 			_, err = r.n.Offer(t.Context(), nego, r.act(alice), Offering{Artifact: artifact, Force: true}, r.tick())
 			Differences(charter("a"), artifact)
-		}
-		if len(artifact) <= 1<<20 {
-			boundtest.Work(t, fmt.Sprint(len(artifact), " bytes"), 10*boundtest.MaxTime, offer)
-		} else {
-			offer()
-		}
+		})
 		if err != nil {
 			return
 		}

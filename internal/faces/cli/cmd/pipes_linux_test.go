@@ -32,7 +32,7 @@ func skipRaced(t *testing.T) {
 	}
 }
 
-const pipePatience = time.Minute // a busy machine; a pipe would hold a run for ever
+const pipePatience = 10 * time.Second // a busy machine; a pipe would hold a run for ever
 
 // run runs a program with a hook's input and returns what it printed. It fails the test when the run does not end.
 func (r *pipeRig) run(where string, args ...string) string {
