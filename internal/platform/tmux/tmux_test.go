@@ -122,7 +122,7 @@ func (w *world) until(id, what string, ok func(Pane) bool) Pane {
 // eventually asks until the answer is yes. Loaded machines take seconds to start a program.
 func eventually(t *testing.T, ask func() (string, bool)) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		say, ok := ask()
 		if ok {
 			return
