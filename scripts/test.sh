@@ -37,6 +37,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # run_tests LABEL ARGUMENTS... prints one line a package, as go test does, and everything of a package that fails.
+# A slow machine may take half an hour for a package; one that hangs is found then.
 # "make lint" vets the packages, so go test does not.
 # Tests that skipped themselves because this machine lacks something say so with the words below, and are noted; those
 # that do not apply (an optional part that a backend does not have, a check for other users than this one) are not.
@@ -44,7 +45,7 @@ run_tests() {
 	local label=$1 skips
 	shift
 	echo "test: $label"
-	go test -v -vet=off -p "$packages" -parallel "$tests" "$@" 2>&1 | tee "$log" | awk -f scripts/testlines.awk
+	go test -v -vet=off -timeout 30m -p "$packages" -parallel "$tests" "$@" 2>&1 | tee "$log" | awk -f scripts/testlines.awk
 	skips=$(awk -f scripts/skips.awk "$log" | grep -E 'SKIPPED|NOT|not installed|not on PATH' || true)
 	if [ -n "$skips" ]; then
 		note "skipped tests ($label):

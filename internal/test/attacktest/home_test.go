@@ -12,40 +12,22 @@ import (
 	"testing"
 	"time"
 
-	"tutti/internal/app"
 	"tutti/internal/bus/envelope"
-	"tutti/internal/bus/identity"
 	"tutti/internal/bus/registry"
 	"tutti/internal/core/address"
 	"tutti/internal/core/signature"
 	"tutti/internal/faces/cli/cmd"
-	"tutti/internal/faces/cli/kit"
 	"tutti/internal/governance/agreement"
 	"tutti/internal/governance/negotiation"
 	"tutti/internal/store/filestore"
 	"tutti/internal/test/hostile"
+	"tutti/internal/test/scriptprog"
 )
-
-// topVariable names the process above which a program under test sees no processes: an agent CLI may run the tests.
-const topVariable = "TUTTI_TEST_TOP"
 
 // TestMain lets the test binary be the program, by the name that it is called with.
 func TestMain(m *testing.M) {
 	if name := filepath.Base(os.Args[0]); name == "tutti" || name == "h2a" {
-		kit.FactsOf = func(a *app.App) *identity.Facts {
-			f := a.Facts()
-			all := f.Ancestors
-			f.Ancestors = func() (below []identity.Process) {
-				for _, p := range all() {
-					if strconv.Itoa(p.ID.PID) == os.Getenv(topVariable) {
-						break
-					}
-					below = append(below, p)
-				}
-				return below
-			}
-			return f
-		}
+		scriptprog.Prepare()
 		cmd.Main()
 	}
 	os.Exit(m.Run())
@@ -92,7 +74,7 @@ func (h *home) runWith(stdin string, env []string, program string, args ...strin
 	defer cancel()
 	c := exec.CommandContext(ctx, self(h), args...)
 	c.Args[0], c.Dir = program, h.dir
-	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "GOMAXPROCS=1", topVariable + "=" + strconv.Itoa(os.Getpid())}, env...)
+	c.Env = append([]string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TZ=UTC", "GOMAXPROCS=1", scriptprog.TopVariable + "=" + strconv.Itoa(os.Getpid())}, env...)
 	if stdin != "" {
 		c.Stdin = strings.NewReader(stdin)
 	}

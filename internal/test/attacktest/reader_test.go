@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"tutti/internal/test/progfile"
+	"tutti/internal/test/scriptprog"
 )
 
 // A sight is what a reader sees of an attack: one run of a program.
@@ -171,7 +172,7 @@ func (h *home) runBelow(args []string) (out string, status int) {
 	defer cancel()
 	c := exec.CommandContext(ctx, agent, script)
 	c.Dir = h.dir
-	c.Env = []string{"HOME=" + h.dir, "PATH=" + h.dir + ":" + os.Getenv("PATH"), "TZ=UTC", "GOMAXPROCS=1", topVariable + "=" + strconv.Itoa(os.Getpid())}
+	c.Env = []string{"HOME=" + h.dir, "PATH=" + h.dir + ":" + os.Getenv("PATH"), "TZ=UTC", "GOMAXPROCS=1", scriptprog.TopVariable + "=" + strconv.Itoa(os.Getpid())}
 	raw, err := c.CombinedOutput()
 	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
 		return string(raw), failed.ExitCode()

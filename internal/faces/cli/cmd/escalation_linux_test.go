@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"tutti/internal/test/scriptprog"
 )
 
 // A sitting is a terminal at which a person sits, with a bus of two agents.
@@ -21,7 +23,7 @@ const sitAna, sitBob = "claude:ana:77aa88bb99cc", "codex:bob:0a1b2c3d4e5f"
 func newSitting(t *testing.T) *sitting {
 	t.Helper()
 	d := &sitting{T: t, home: t.TempDir(), typed: "\n"}
-	d.env = []string{"HOME=" + d.home, "PATH=/nowhere", "NO_COLOR=1", topVariable + "=" + strconv.Itoa(os.Getpid()), "GORACE=" + os.Getenv("GORACE")}
+	d.env = []string{"HOME=" + d.home, "PATH=/nowhere", "NO_COLOR=1", scriptprog.TopVariable + "=" + strconv.Itoa(os.Getpid()), "GORACE=" + os.Getenv("GORACE")}
 	for _, name := range []string{"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "GEMINI_CLI", "CODEX_THREAD_ID", "CODEX_CI", "TUTTI_INSTANCE", "H2A_ROOT"} {
 		d.env = append(d.env, name+"=") // who runs the test may be an agent program
 	}

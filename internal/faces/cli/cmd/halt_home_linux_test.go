@@ -16,6 +16,7 @@ import (
 	"tutti/internal/core/canonjson"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/test/boundtest"
+	"tutti/internal/test/scriptprog"
 )
 
 // haltLines has a command line for each verb that has none in [acting], and for those whose line there does nothing. The words in capitals are
@@ -233,7 +234,7 @@ func TestHaltHome(t *testing.T) {
 			cmd = exec.Command(filepath.Join(h.home, "claude"), append([]string{"-c", `tutti "$@" </dev/null; exit $?`, "sh"}, args...)...)
 			cmd.Dir = h.home
 		}
-		cmd.Env = []string{"HOME=" + h.home, "PATH=" + h.home + ":" + os.Getenv("PATH"), topVariable + "=" + os.Getenv(topVariable), "DBUS_SESSION_BUS_ADDRESS=disabled:"}
+		cmd.Env = []string{"HOME=" + h.home, "PATH=" + h.home + ":" + os.Getenv("PATH"), scriptprog.TopVariable + "=" + os.Getenv(scriptprog.TopVariable), "DBUS_SESSION_BUS_ADDRESS=disabled:"}
 		cmd.WaitDelay = time.Second
 		stuck := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() }) // a verb that waits
 		defer stuck.Stop()

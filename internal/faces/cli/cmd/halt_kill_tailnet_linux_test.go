@@ -12,6 +12,7 @@ import (
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
 	"tutti/internal/test/progfile"
+	"tutti/internal/test/scriptprog"
 )
 
 // TestKillOnMachines: "halt --kill --tailnet" ends this user's agents on the other machines, over the real ssh, and no other user's. A
@@ -26,8 +27,8 @@ func TestKillOnMachines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	top := topVariable + "=" + strconv.Itoa(os.Getpid())
-	beta := commstest.NewMachine(t, "beta", commstest.MachineOptions{Env: map[string]string{topVariable: strconv.Itoa(os.Getpid())}})
+	top := scriptprog.TopVariable + "=" + strconv.Itoa(os.Getpid())
+	beta := commstest.NewMachine(t, "beta", commstest.MachineOptions{Env: map[string]string{scriptprog.TopVariable: strconv.Itoa(os.Getpid())}})
 	gamma := commstest.NewMachine(t, "gamma", commstest.MachineOptions{})
 	beta.Install("tutti", self)
 	home := homeThatKnows(t, beta)

@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/scriptprog"
 )
 
 // A user who logs in by ssh lifts a halt there; without a terminal, the lift is recorded as such.
@@ -19,7 +20,7 @@ func TestResumeBySSH(t *testing.T) {
 		t.Skip("it starts programs that have one goroutine each")
 	}
 	commstest.Need(t, "ssh", "sshd", "rsync")
-	machine := commstest.NewMachine(t, "laptop", commstest.MachineOptions{Env: map[string]string{topVariable: strconv.Itoa(os.Getpid())}})
+	machine := commstest.NewMachine(t, "laptop", commstest.MachineOptions{Env: map[string]string{scriptprog.TopVariable: strconv.Itoa(os.Getpid())}})
 	self, err := exec.LookPath("tutti") // this test binary, with tutti-full in the same folder
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"tutti/internal/test/scriptprog"
+
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -153,7 +155,7 @@ const shellMark = "\x01"
 func startShell(ts *testscript.TestScript) (*shell, error) {
 	cmd := exec.Command("bash", "--noprofile", "--norc")
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "PATH", "TMUX_TMPDIR", "TZ", "BIN", topVariable, "WORK", "FAKE_SYSTEMCTL", "GNUPGHOME"} {
+	for _, name := range []string{"HOME", "PATH", "TMUX_TMPDIR", "TZ", "BIN", scriptprog.TopVariable, "WORK", "FAKE_SYSTEMCTL", "GNUPGHOME"} {
 		if value := ts.Getenv(name); value != "" {
 			cmd.Env = append(cmd.Env, name+"="+value)
 		}

@@ -16,6 +16,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/store"
 	"tutti/internal/test/boundtest"
+	"tutti/internal/test/scriptprog"
 )
 
 // A pipeRig is a home with a bus, an agent that a hook connected, a message, a job and a session registry.
@@ -41,7 +42,7 @@ func (r *pipeRig) run(where string, args ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "/proc/self/exe", args...)
 	cmd.Args[0], cmd.Dir = "tutti", r.project
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TMUX_TMPDIR=" + r.home, kit.BuildVariable + "=" + kit.BuildID(), topVariable + "=" + "1"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + r.home, "TMUX_TMPDIR=" + r.home, kit.BuildVariable + "=" + kit.BuildID(), scriptprog.TopVariable + "=" + "1"}
 	event := args[len(args)-1]
 	input, err := json.Marshal(map[string]any{
 		"session_id": "11111111-2222-4333-8444-555555555555", "cwd": r.project, "hook_event_name": event, "transcript_path": filepath.Join(r.home, "t.jsonl"),

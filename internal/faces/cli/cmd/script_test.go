@@ -9,10 +9,11 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
-	"fmt"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,48 +21,56 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"tutti/internal/app"
 	"tutti/internal/app/full"
-	"tutti/internal/bus/identity"
-	"tutti/internal/core/render"
 	"tutti/internal/faces/cli/cmd/session"
-	"tutti/internal/faces/cli/fast"
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/sessions/job"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/jobtest"
 	"tutti/internal/test/progfile"
+	"tutti/internal/test/scriptprog"
 )
 
-// TestMain lets the test binary be all our programs. Its name says which one it is. A tutti-full that tutti has executed keeps
-// the name tutti, as the real one does; the build that was passed along identifies it.
+// programs are the names under which the small program is called.
+var programs = []string{"tutti", "h2a", "cross-agent-halt", "cross-agent-resume", "cross-agent-send", "cross-agent-recv", "cross-agent-discover", "cross-agent-status", "cross-agent-watch"}
+
+// TestMain lets the test binary be tutti-full, also under the names of the small program: a tutti-full that tutti has executed
+// keeps its name, as the real one does, and a test that starts this very binary has no other program.
 func TestMain(m *testing.M) {
 	full := func() {
-		kit.CheckResult = declared
+		scriptprog.Prepare()
 		session.JobToolsOf = testJobTools
 		Main()
 	}
-	program := func() {
-		kit.CheckResult = declared
-		cutAncestors()
-		self, _ := os.Executable()
-		if _, handed := os.LookupEnv(kit.BuildVariable); handed || strings.HasSuffix(self, ".test") { // a test that starts this very binary has one program only
-			full()
-		}
-		fast.Main()
+	names := map[string]func(){"tutti-full": full}
+	for _, name := range programs {
+		names[name] = full
 	}
-	testscript.Main(swept{m}, map[string]func(){
-		"tutti": program, "h2a": program, "cross-agent-halt": program, "cross-agent-resume": program, "cross-agent-send": program, "cross-agent-recv": program,
-		"cross-agent-discover": program, "cross-agent-status": program, "cross-agent-watch": program,
-		"tutti-full": full,
-	})
+	testscript.Main(withSmall{swept{m}}, names)
 }
 
-// declared has each verb print what its row says.
-func declared(v *kit.Verb, result any) {
-	if !render.Is(result, v.Result) {
-		panic(fmt.Sprintf("%s prints a %T, and its row says %T", v.Name, result, v.Result))
+// withSmall puts the small program beside tutti-full before the tests run. Most of what a script starts is that one, and a start of
+// the test binary, which links everything, takes three times as long.
+type withSmall struct{ m swept }
+
+func (w withSmall) Run() int {
+	bin, _, _ := strings.Cut(os.Getenv("PATH"), string(filepath.ListSeparator)) // testscript's folder
+	args := []string{"build", "-buildvcs=false", "-ldflags", "-s -w", "-o", filepath.Join(bin, "small"), "tutti/internal/test/scriptprog/tutti"}
+	if boundtest.Race {
+		args = slices.Insert(args, 1, "-race")
 	}
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		log.Printf("build the small program: %v\n%s", err, out)
+		return 1
+	}
+	for _, name := range programs {
+		path := filepath.Join(bin, name)
+		if err := errors.Join(os.Remove(path), os.Link(filepath.Join(bin, "small"), path)); err != nil {
+			log.Print(err)
+			return 1
+		}
+	}
+	return w.m.Run()
 }
 
 // endServers ends the tmux servers that a script has left behind because it failed.
@@ -69,33 +78,6 @@ func endServers(dir string) {
 	sockets, _ := filepath.Glob(filepath.Join(dir, "tmux-*", "*"))
 	for _, path := range sockets {
 		_ = exec.Command("tmux", "-S", path, "kill-server").Run() // most have ended
-	}
-}
-
-// topVariable names the process above which a program under test sees nobody: who runs the tests may be an agent program,
-// and the scripts are about those that they start themselves.
-const topVariable = "TUTTI_TEST_TOP"
-
-// cutAncestors lets the program see only the processes that a script started.
-func cutAncestors() {
-	top := os.Getenv(topVariable)
-	if top == "" {
-		return
-	}
-	kit.FactsOf = func(a *app.App) *identity.Facts {
-		f := a.Facts()
-		all := f.Ancestors
-		f.Ancestors = func() []identity.Process {
-			var own []identity.Process
-			for _, p := range all() {
-				if strconv.Itoa(p.ID.PID) == top {
-					break
-				}
-				own = append(own, p)
-			}
-			return own
-		}
-		return f
 	}
 }
 
@@ -145,7 +127,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TMUX_TMPDIR", e.WorkDir) // no script meets a server of who runs it
 			e.Setenv("TMUX", "")
 			e.Defer(func() { endServers(e.WorkDir) })
-			e.Setenv(topVariable, strconv.Itoa(os.Getpid()))
+			e.Setenv(scriptprog.TopVariable, strconv.Itoa(os.Getpid()))
 			e.Cd = filepath.Join(home, "project")
 			if err := signedEnvelope(e.WorkDir); err != nil {
 				return err

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/scriptprog"
 )
 
 // homeThatKnows makes a home folder whose list of machines has one.
@@ -37,7 +38,7 @@ func TestCommsTrust(t *testing.T) {
 	ring, theirs := commstest.NewKeyring(t, []commstest.Who{commstest.Alice}), commstest.NewKeyring(t, []commstest.Who{commstest.Bob})
 	laptop := commstest.NewMachine(t, "laptop", commstest.MachineOptions{Env: map[string]string{"GNUPGHOME": theirs.Home}})
 	home := homeThatKnows(t, laptop)
-	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + ring.Home, topVariable + "=" + strconv.Itoa(os.Getpid())}
+	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GNUPGHOME=" + ring.Home, scriptprog.TopVariable + "=" + strconv.Itoa(os.Getpid())}
 	bob := commstest.Fingerprint(t, commstest.Bob)
 	has := func() bool { return ring.Program().Has(t.Context(), bob) }
 

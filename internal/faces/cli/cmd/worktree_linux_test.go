@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"tutti/internal/test/progfile"
+	"tutti/internal/test/scriptprog"
 )
 
 // TestSetupAtTerminal: session create asks at a terminal whether the set-up program of a new worktree may run. A no leaves it out and
@@ -34,7 +35,7 @@ func TestSetupAtTerminal(t *testing.T) {
 	}
 	env := []string{
 		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "NO_COLOR=1", "TMUX_TMPDIR=" + sockets, "TMUX_SERVER_NAME=setup", "TMUX=", "GIT_CONFIG_NOSYSTEM=1",
-		topVariable + "=" + strconv.Itoa(os.Getpid()),
+		scriptprog.TopVariable + "=" + strconv.Itoa(os.Getpid()),
 	}
 	for _, name := range []string{"CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_ENTRYPOINT", "GEMINI_CLI", "CODEX_THREAD_ID", "CODEX_CI", "TUTTI_INSTANCE", "H2A_ROOT"} {
 		env = append(env, name+"=") // who runs the test may be an agent program
