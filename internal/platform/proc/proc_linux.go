@@ -165,8 +165,8 @@ func Exe(pid int) (string, error) {
 	return strings.TrimSuffix(exe, " (deleted)"), nil
 }
 
-// Cmdline returns the arguments of a process, the first being the name it was called by. It is empty for threads of the kernel, and a
-// process can set it to anything.
+// Cmdline returns the arguments of a process, the first being the name it was called by. It is empty for threads of the kernel and
+// for an instant while a program starts, and a process can set it to anything.
 func Cmdline(pid int) ([]string, error) {
 	b, err := read(path(pid, "cmdline"), make([]byte, 4096))
 	if err != nil {

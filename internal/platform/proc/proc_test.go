@@ -11,12 +11,17 @@ import (
 	"time"
 )
 
-// child starts a copy of this test binary that waits until its input closes.
+// child starts a copy of this test binary that waits until its input closes. It says when it runs: for a moment after Start the
+// kernel has no arguments of the new program yet.
 func child(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "TUTTI_TEST_CHILD=1")
 	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +33,16 @@ func child(t *testing.T, args ...string) *exec.Cmd {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatalf("the child does not run: %v", err)
+	}
 	return cmd
 }
 
 func TestMain(m *testing.M) {
 	switch os.Getenv("TUTTI_TEST_CHILD") {
 	case "1":
+		os.Stdout.Write([]byte{'r'})
 		os.Stdin.Read(make([]byte, 1))
 		os.Exit(0)
 	case "wrap", "leave":
