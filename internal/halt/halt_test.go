@@ -10,12 +10,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"tutti/internal/test/hometest"
 )
 
 // home gives the test a home folder of its own, with the folder of the switch in it.
 func home(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := hometest.Dir(t)
 	t.Setenv("HOME", dir)
 	if err := os.MkdirAll(filepath.Dir(Path()), 0o700); err != nil {
 		t.Fatal(err)

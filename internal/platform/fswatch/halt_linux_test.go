@@ -18,6 +18,7 @@ import (
 
 	"tutti/internal/halt"
 	"tutti/internal/platform/fswatch"
+	"tutti/internal/test/hometest"
 )
 
 // Users that no other program runs as. The kernel counts watchers per user, so that tests which use
@@ -164,7 +165,7 @@ func TestHaltIsNoticed(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, watcher %v", c.name, look), func(t *testing.T) {
 				best := time.Hour
 				for try := 0; try < 5 && best > promise; try++ {
-					t.Setenv("HOME", t.TempDir())
+					t.Setenv("HOME", hometest.Dir(t))
 					must(t, os.MkdirAll(folder(), 0o700))
 					if c.before != nil {
 						c.before(t)
@@ -240,7 +241,7 @@ func TestUnreadableIsNoticed(t *testing.T) {
 		}},
 		{"folder", func() error { return os.Chmod(filepath.Dir(halt.Path()), 0) }},
 	} {
-		t.Setenv("HOME", t.TempDir())
+		t.Setenv("HOME", hometest.Dir(t))
 		must(t, os.MkdirAll(filepath.Dir(halt.Path()), 0o700))
 		took := noticed(t, true, func() {}, func() { must(t, c.raise()) })
 		if s := halt.Read(); !s.Unreadable {
@@ -345,7 +346,7 @@ func TestWaitingCostsNoWakeups(t *testing.T) {
 		t.Skip("SKIPPED: takes " + span.String())
 	}
 	t.Parallel()
-	home := t.TempDir()
+	home := hometest.Dir(t)
 	must(t, os.MkdirAll(filepath.Join(home, ".config", "cross-agent-comms"), 0o700))
 	cmd := child("wait", home, 0)
 	in, err := cmd.StdoutPipe()
