@@ -40,7 +40,7 @@ bench: build ## measure what is promised and rewrite the table in docs/performan
 soak: ## the long versions of the tests and every fuzz target; under an hour
 	@scripts/soak.sh
 
-soak-load: ## run the tests ten times beside 8 busy loops, once before a release; 2 to 4 hours
+soak-load: ## run the tests ten times beside 8 busy loops, once before a release; 90 minutes to 4 hours
 	@scripts/soak-load.sh
 
 e2e: ## try the MCP server with official clients and real agent programs, kept in a cache folder (2 GB)
