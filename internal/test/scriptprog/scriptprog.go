@@ -1,5 +1,5 @@
 // Package scriptprog prepares the programs that the test scripts of the command line start: each verb has to print what its row
-// says, and who runs the tests is not seen.
+// says, and an agent that runs the tests does not count as one that a script has started.
 package scriptprog
 
 import (
@@ -13,8 +13,8 @@ import (
 	"tutti/internal/faces/cli/kit"
 )
 
-// TopVariable names the process above which a program sees nobody: who runs the tests may be an agent program, and the scripts are
-// about those that they start themselves.
+// TopVariable names the process at which a program stops looking at its ancestors: an agent may run the tests, and the scripts are
+// about the agents that they start.
 const TopVariable = "TUTTI_TEST_TOP"
 
 // Prepare is called before the program runs. It panics in the program when a verb prints something else than its row says.
