@@ -37,7 +37,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 
 # run_tests LABEL ARGUMENTS... prints one line a package, as go test does, and everything of a package that fails.
-# A slow machine may take half an hour for a package; one that hangs is found then.
+# A package gets half an hour: on a slow machine one needs more than the ten minutes that go test gives.
 # "make lint" vets the packages, so go test does not.
 # Tests that skipped themselves because this machine lacks something say so with the words below, and are noted; those
 # that do not apply (an optional part that a backend does not have, a check for other users than this one) are not.

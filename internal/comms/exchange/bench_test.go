@@ -10,6 +10,7 @@ import (
 
 	"tutti/internal/comms/protocol"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/hometest"
 )
 
 // crowd fills a mailbox with messages of other conversations.
@@ -27,7 +28,7 @@ func crowd(b *testing.B, box string, n int) {
 }
 
 func benchOffice(b *testing.B) (*Service, Project) {
-	o := testOffice(commstest.Dir(b))
+	o := testOffice(hometest.Dir(b))
 	o.GPG = commstest.NewKeyring(b, []commstest.Who{commstest.Alice}).Program()
 	o.Now = func() time.Time { return start }
 	for _, name := range []string{"web", "notes"} {

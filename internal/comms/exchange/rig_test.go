@@ -15,6 +15,7 @@ import (
 	"tutti/internal/comms/protocol"
 	"tutti/internal/halt"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/hometest"
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +41,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, clock: start}
-	r.Service = testOffice(commstest.Dir(t))
+	r.Service = testOffice(hometest.Dir(t))
 	r.Unverified = true // until it has keys
 	r.Now = func() time.Time {
 		r.mu.Lock()

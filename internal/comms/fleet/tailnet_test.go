@@ -14,6 +14,7 @@ import (
 	"tutti/internal/comms/machines"
 	"tutti/internal/platform/ssh"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/hometest"
 	"tutti/internal/test/progfile"
 )
 
@@ -162,7 +163,7 @@ func TestJudge(t *testing.T) {
 // testOffice has a home of its own on the machine alpha.
 func testOffice(t *testing.T, hostsOf ...*commstest.Machine) *exchange.Service {
 	t.Helper()
-	o := &exchange.Service{Home: commstest.Dir(t), Host: "alpha", SSH: commstest.NewClient()}
+	o := &exchange.Service{Home: hometest.Dir(t), Host: "alpha", SSH: commstest.NewClient()}
 	o.SSH.Limit = 2 * time.Minute
 	var list strings.Builder
 	for _, m := range hostsOf {

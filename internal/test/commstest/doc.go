@@ -47,21 +47,6 @@ func (f *folder) remove() {
 	}
 }
 
-// Dir makes a folder for the test whose path is short enough for sockets.
-func Dir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "ct")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Errorf("the folder of the test cannot be removed: %v", err)
-		}
-	})
-	return dir
-}
-
 // Need skips the test when one of the programs is not installed.
 func Need(t testing.TB, programs ...string) {
 	t.Helper()

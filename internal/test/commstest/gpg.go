@@ -14,6 +14,7 @@ import (
 
 	"tutti/internal/platform/gpg"
 	"tutti/internal/platform/proc"
+	"tutti/internal/test/hometest"
 )
 
 // A Who is somebody with a key.
@@ -197,7 +198,7 @@ func NewKeyring(t testing.TB, secret []Who, public ...Who) *Keyring {
 func EmptyKeyring(t testing.TB) *Keyring {
 	t.Helper()
 	Need(t, "gpg", "gpgconf")
-	home := filepath.Join(Dir(t), "g")
+	home := filepath.Join(hometest.Dir(t), "g")
 	if err := layHome(home); err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"tutti/internal/platform/ssh"
+	"tutti/internal/test/hometest"
 )
 
 // A Machine is another machine: a home folder, and a real sshd on the loopback that lets the user of the test log into it. Each
@@ -58,7 +59,7 @@ func NewMachine(t testing.TB, name string, o MachineOptions) *Machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	top := Dir(t)
+	top := hometest.Dir(t)
 	m := &Machine{
 		Name: name, Home: filepath.Join(top, "h"), Bin: filepath.Join(top, "bin"), t: t, dir: filepath.Join(top, "d"),
 		user: me.Username, sshd: Program("sshd"), shell: o.Shell, serving: map[*exec.Cmd]chan struct{}{},

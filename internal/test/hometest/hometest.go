@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Dir is [testing.TB.TempDir] for a home in which an action is halted: the action ends while its halt is still being counted, so
-// something may write into the folder while it is removed. The test fails when that goes on for a minute.
+// Dir makes a folder whose path is short enough for sockets, unlike that of [testing.TB.TempDir]. Something may still write into it
+// while it is removed: an action that is halted ends before its halt has been counted. The test fails when that goes on for a minute.
 func Dir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "home")
+	dir, err := os.MkdirTemp("/tmp", "th")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func Dir(t testing.TB) string {
 				return
 			}
 			if time.Now().After(end) {
-				t.Errorf("remove the home: %v", err)
+				t.Errorf("the folder of the test cannot be removed: %v", err)
 				return
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"tutti/internal/platform/proc"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/hometest"
 	"tutti/internal/test/progfile"
 	"tutti/internal/test/scriptprog"
 )
@@ -38,7 +39,7 @@ func TestKillOnMachines(t *testing.T) {
 	}
 	agent := func(home string) proc.ID {
 		t.Helper()
-		program := filepath.Join(commstest.Dir(t), "claude")
+		program := filepath.Join(hometest.Dir(t), "claude")
 		raw, err := os.ReadFile("/bin/sleep")
 		if err == nil {
 			err = progfile.Write(program, raw, 0o700)

@@ -21,7 +21,7 @@ func TestResumeBySSH(t *testing.T) {
 	}
 	commstest.Need(t, "ssh", "sshd", "rsync")
 	machine := commstest.NewMachine(t, "laptop", commstest.MachineOptions{Env: map[string]string{scriptprog.TopVariable: strconv.Itoa(os.Getpid())}})
-	self, err := exec.LookPath("tutti") // this test binary, with tutti-full in the same folder
+	self, err := exec.LookPath("tutti") // where tutti-full lies beside it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"tutti/internal/test/scriptprog"
-
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tutti/internal/test/scriptprog"
 )
 
 // cmdPage types every console block of a page, in order, into one shell, and compares what each command prints with the page. Of the page "..."

@@ -11,13 +11,14 @@ import (
 	"tutti/internal/faces/cli/kit"
 	"tutti/internal/test/boundtest"
 	"tutti/internal/test/commstest"
+	"tutti/internal/test/hometest"
 	"tutti/internal/test/scriptprog"
 )
 
 // homeThatKnows makes a home folder whose list of machines has one.
 func homeThatKnows(t *testing.T, m *commstest.Machine) string {
 	t.Helper()
-	home := commstest.Dir(t)
+	home := hometest.Dir(t)
 	peers := filepath.Join(home, ".config", "cross-agent-comms", "peers.toml")
 	if err := os.MkdirAll(filepath.Dir(peers), 0o700); err != nil {
 		t.Fatal(err)
