@@ -83,6 +83,19 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// TestFindAgentsThatEnd: of a process that ends while it is looked at the system tells nothing more, not even its home.
+func TestFindAgentsThatEnd(t *testing.T) {
+	home, other := t.TempDir(), t.TempDir()
+	for range 4 {
+		start(t, other, "/bin/sh", "-c", `while :; do "$0" 0; done`, program(t, "/bin/sleep", "claude"))
+	}
+	for range 400 {
+		if found := own(t, home); len(found) > 0 {
+			t.Fatalf("found %+v, all of which belong to another home", found)
+		}
+	}
+}
+
 // read reads lines until all of them are there.
 func read(t *testing.T, from io.Reader, lines int) []string {
 	t.Helper()
