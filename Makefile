@@ -9,7 +9,7 @@ GOBUILD := CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(LDFLAGS)
 MKSITE := GOOS= GOARCH= CGO_ENABLED=0 go run -trimpath -buildvcs=false ./internal/faces/site/mksite
 DOCS   := internal/faces/web/made/docs
 
-.PHONY: help build install demo test lint bench soak soak-load e2e fmt pictures site module release release-check clean
+.PHONY: help build install demo test race lint bench soak soak-load e2e fmt pictures site module release release-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -28,8 +28,11 @@ install: build ## copy the programs to ~/.local/bin; then type: tutti setup
 demo: build ## watch two agents meet, talk and be halted, in a home folder of their own
 	@bin/tutti demo
 
-test: ## install what the tests need, then run all of them, also with the race detector
+test: ## install what the tests need, then run all of them
 	@scripts/test.sh
+
+race: ## the same with the race detector
+	@scripts/test.sh race
 
 lint: ## format, vet and static analysis, with the versions pinned in tools/go.mod
 	@scripts/lint.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the tests need and runs them as the programs are shipped (no cgo), then most of them again with the race
+# Installs what the tests need and runs them as the programs are shipped (no cgo); "test.sh race" runs most of them with the race
 # detector. What could not be checked is said again at the end, in capitals; with CI=true it is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -53,16 +53,16 @@ $skips"
 	fi
 }
 
-# Senders to another machine are killed so often; left alone, the test of package comms does it 8 times, and make soak 1000 times.
-TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" ./...
-if scripts/prereqs.sh gcc; then
+if [ "${1:-}" != race ]; then
+	# Senders to another machine are killed so often; left alone, the test of package comms does it 8 times, and make soak 1000 times.
+	TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" ./...
+else
+	scripts/prereqs.sh gcc # the race detector needs a C compiler
 	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
 	# goroutines that race with the exit; a tenth of that finds them too.
 	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
-	# Not again: what reads the sources, pictures and pages of this repository, and what measures.
+	# Left out: what reads the sources, pictures and pages of this repository, and what measures.
 	CGO_ENABLED=1 run_tests "with the race detector" -race $(go list ./... | grep -vE '/(archtest|pictures|site|mksite|bench)$')
-else
-	note "races: the race detector needs a C compiler"
 fi
 
 if [ ${#unchecked[@]} -gt 0 ]; then
