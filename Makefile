@@ -31,7 +31,7 @@ demo: build ## watch two agents meet, talk and be halted, in a home folder of th
 test: ## install what the tests need, then run all of them
 	@scripts/test.sh
 
-race: ## the same with the race detector
+race: ## run most of the tests with the race detector
 	@scripts/test.sh race
 
 lint: ## format, vet and static analysis, with the versions pinned in tools/go.mod

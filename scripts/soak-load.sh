@@ -11,7 +11,10 @@ rounds=${ROUNDS:-10} load=${LOAD:-8}
 many=$((2 * $(getconf _NPROCESSORS_ONLN))) # packages at the same time, and tests of each: beside the loops they wait for processors most of the time
 read -ra packages <<<"${PACKAGES:-./internal/faces/cli/cmd ./...}" # the longest first: all others run beside it
 case ${RACE:-no} in
-yes) export CGO_ENABLED=1 GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}" flags=(-race) ;;
+yes)
+	scripts/prereqs.sh gcc
+	export CGO_ENABLED=1 GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}" flags=(-race)
+	;;
 *) export CGO_ENABLED=0 flags=() ;;
 esac
 

@@ -10,19 +10,29 @@ note() {
 	echo "test: NOT CHECKED: $1" >&2
 }
 
+race=no
+if [ "${1:-}" = race ]; then
+	race=yes
+	scripts/prereqs.sh gcc || {
+		echo "test: the race detector needs a C compiler" >&2
+		exit 1
+	}
+fi
 # strace shows which system calls a program makes; node runs the original's canonical form beside ours; groff reads the
 # manual pages; tmux is typed into; git, gpg, ssh, sshd and rsync carry the messages between projects and machines; jq is
 # typed as the documentation has it; a browser shows the web page, and axe-core looks for faults of accessibility in it.
 scripts/prereqs.sh strace node npm groff tmux git gpg ssh sshd rsync jq chromium ||
 	note "what needs strace, node, npm, groff, tmux, git, gpg, ssh, sshd, rsync, jq or chromium (see the line above)"
-axe=${TUTTI_AXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tutti-axe}/$(sha256sum tools/axe/package-lock.json | cut -c1-16)
-if [ ! -e "$axe/node_modules/axe-core/axe.min.js" ]; then
-	echo "test: downloading axe-core (3 MB) from the npm registry into $axe"
-	mkdir -p "$axe"
-	cp tools/axe/package.json tools/axe/package-lock.json "$axe/"
-	(cd "$axe" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error) || note "accessibility of the web page: axe-core could not be downloaded"
+if [ $race = no ]; then
+	axe=${TUTTI_AXE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/tutti-axe}/$(sha256sum tools/axe/package-lock.json | cut -c1-16)
+	if [ ! -e "$axe/node_modules/axe-core/axe.min.js" ]; then
+		echo "test: downloading axe-core (3 MB) from the npm registry into $axe"
+		mkdir -p "$axe"
+		cp tools/axe/package.json tools/axe/package-lock.json "$axe/"
+		(cd "$axe" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error) || note "accessibility of the web page: axe-core could not be downloaded"
+	fi
+	export TUTTI_AXE=$axe/node_modules/axe-core/axe.min.js
 fi
-export TUTTI_AXE=$axe/node_modules/axe-core/axe.min.js
 
 # Without the paths of this folder in them, the compiled packages of one clone serve the next.
 export GOFLAGS="-trimpath${GOFLAGS:+ $GOFLAGS}"
@@ -53,11 +63,10 @@ $skips"
 	fi
 }
 
-if [ "${1:-}" != race ]; then
+if [ $race = no ]; then
 	# Senders to another machine are killed so often; left alone, the test of package comms does it 8 times, and make soak 1000 times.
 	TUTTI_KILLS=20 CGO_ENABLED=0 run_tests "as shipped" ./...
 else
-	scripts/prereqs.sh gcc # the race detector needs a C compiler
 	# The detector lets every program linger for a second at its end, the thousands that the tests start among them, for
 	# goroutines that race with the exit; a tenth of that finds them too.
 	export GORACE="atexit_sleep_ms=100${GORACE:+ $GORACE}"
