@@ -182,14 +182,10 @@ func Cmdline(pid int) ([]string, error) {
 // maxEnviron bounds the environment of a process as the system does by itself, in bytes.
 const maxEnviron = 4 << 20
 
-// Getenv returns a variable of the environment with which a process was started. What it has changed since is not seen.
+// Getenv returns a variable of the environment with which a process was started. What it has changed since is not seen. The error is
+// ErrGone for a process that has ended, or is about to.
 func Getenv(pid int, name string) (value string, ok bool, err error) {
-	f, err := os.Open(path(pid, "environ"))
-	if err != nil {
-		return "", false, gone(pid, err)
-	}
-	defer f.Close()
-	all, err := io.ReadAll(io.LimitReader(f, maxEnviron))
+	all, err := environ(pid)
 	if err != nil {
 		return "", false, gone(pid, err)
 	}
@@ -199,6 +195,29 @@ func Getenv(pid int, name string) (value string, ok bool, err error) {
 		}
 	}
 	return "", false, nil
+}
+
+// environ reads an environment. That of a process is empty, and so are its arguments, for an instant while it starts a program, which
+// is waited for, and when it ends. Only one that is found empty several times, beside arguments, is empty.
+func environ(pid int) ([]byte, error) {
+	for empty, tries := 0, 0; tries < 100; tries++ {
+		f, err := os.Open(path(pid, "environ"))
+		if err != nil {
+			return nil, err
+		}
+		all, err := io.ReadAll(io.LimitReader(f, maxEnviron))
+		f.Close()
+		if err != nil || len(all) > 0 || empty == 5 {
+			return all, err
+		}
+		if args, _ := Cmdline(pid); len(args) > 0 {
+			empty++
+		} else if st, err := status(pid); err != nil || st.dead {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil, ErrGone
 }
 
 // HighWater returns the most memory that this process has had resident.

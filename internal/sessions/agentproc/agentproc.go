@@ -126,10 +126,8 @@ func (f *finder) look(p proc.Process) {
 	}}
 	s.Dir, _ = proc.Dir(p.PID)
 	s.Version = version(exe, argv)
-	s.Elsewhere = f.elsewhere(p.PID)
-	// The environment of a process that ends just now is empty, as if it had no home of its own; and so are its arguments.
-	if now, err := proc.Cmdline(p.PID); err != nil || len(now) == 0 {
-		return
+	if s.Elsewhere = f.elsewhere(p.PID); s.Elsewhere && !p.ID.Alive() {
+		return // what has ended has no home
 	}
 	f.found = append(f.found, s)
 }

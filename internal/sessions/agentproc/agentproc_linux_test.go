@@ -83,16 +83,32 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAgentsThatEnd: of a process that ends while it is looked at the system tells nothing more, not even its home.
+// TestFindAgentsThatEnd looks at agents of another home while they start and end. In these moments the system tells nothing of a
+// process, not even its home.
 func TestFindAgentsThatEnd(t *testing.T) {
 	home, other := t.TempDir(), t.TempDir()
-	for range 4 {
+	for range 2 {
 		start(t, other, "/bin/sh", "-c", `while :; do "$0" 0; done`, program(t, "/bin/sleep", "claude"))
+		again := program(t, "/bin/sh", "claude")
+		start(t, other, again, "-c", `exec "$1" -c "$0" "$0" "$1"`, `exec "$1" -c "$0" "$0" "$1"`, again)
 	}
+	seen := 0
 	for range 400 {
-		if found := own(t, home); len(found) > 0 {
-			t.Fatalf("found %+v, all of which belong to another home", found)
+		all, err := Find(home)
+		if err != nil {
+			t.Fatal(err)
 		}
+		for _, a := range all {
+			if !a.Elsewhere {
+				t.Fatalf("found %+v, which belongs to another home", a)
+			}
+			if a.Dir == other {
+				seen++
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("not one of the agents was seen")
 	}
 }
 
