@@ -66,7 +66,7 @@ release-check: ## build two releases from two clones, compare them, install and 
 	@scripts/release-check.sh
 
 module: ## change the module path everywhere: make module PATH=example.org/me/tutti
-	@scripts/module.sh "$(PATH)"
+	@exec scripts/module.sh "$(PATH)" # its parent is make, which knows the former PATH
 
 clean: ## remove what was built
 	rm -rf bin dist $(DOCS)
