@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -179,9 +178,6 @@ func Cmdline(pid int) ([]string, error) {
 	return strings.Split(string(b), "\x00"), nil
 }
 
-// maxEnviron bounds the environment of a process as the system does by itself, in bytes.
-const maxEnviron = 4 << 20
-
 // Getenv returns a variable of the environment with which a process was started. What it has changed since is not seen. The error is
 // ErrGone for a process that has ended, or is about to.
 func Getenv(pid int, name string) (value string, ok bool, err error) {
@@ -200,13 +196,8 @@ func Getenv(pid int, name string) (value string, ok bool, err error) {
 // environ reads an environment. That of a process is empty, and so are its arguments, for an instant while it starts a program, which
 // is waited for, and when it ends. Only one that is found empty several times, beside arguments, is empty.
 func environ(pid int) ([]byte, error) {
-	for empty, tries := 0, 0; tries < 100; tries++ {
-		f, err := os.Open(path(pid, "environ"))
-		if err != nil {
-			return nil, err
-		}
-		all, err := io.ReadAll(io.LimitReader(f, maxEnviron))
-		f.Close()
+	for empty, tries := 0, 0; tries < 50; tries++ {
+		all, err := read(path(pid, "environ"), make([]byte, 16<<10))
 		if err != nil || len(all) > 0 || empty == 5 {
 			return all, err
 		}

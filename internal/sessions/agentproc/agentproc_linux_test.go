@@ -83,9 +83,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestFindAgentsThatEnd looks at agents of another home while they start and end. In these moments the system tells nothing of a
+// TestFindWhileAgentsStartAndEnd looks at agents of another home while they start and end. In these moments the system tells nothing of a
 // process, not even its home.
-func TestFindAgentsThatEnd(t *testing.T) {
+func TestFindWhileAgentsStartAndEnd(t *testing.T) {
 	home, other := t.TempDir(), t.TempDir()
 	for range 2 {
 		start(t, other, "/bin/sh", "-c", `while :; do "$0" 0; done`, program(t, "/bin/sleep", "claude"))

@@ -65,8 +65,8 @@ func TestForeignWriteDuringChange(t *testing.T) {
 	}
 }
 
-// TestForeignWriter runs our changes against a program that rewrites the file as scripts do, three times a change. We lose not one
-// of its lines.
+// TestForeignWriter runs our changes against a program that rewrites the file as scripts do, three times a change. We lose none of
+// its lines.
 func TestForeignWriter(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, two)
@@ -90,8 +90,8 @@ func TestForeignWriter(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			// Their reading and writing is not one step: they look once more, and what comes in between even so is theirs to lose.
-			// It can be a text of their own that we have just put back.
+			// They look once more before they write. Between that look and the writing another text can still come in, also one of
+			// their own that we put back: if they write over it, they lose it, not we.
 			if now, err := os.ReadFile(b.path); err != nil || !bytes.Equal(text, now) {
 				continue
 			}
