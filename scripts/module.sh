@@ -4,7 +4,7 @@
 set -euo pipefail
 new=${1:-}
 PATH=/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/go/bin:/opt/homebrew/bin:${HOME:-/root}/go/bin
-was=$(tr '\0' '\n' 2>/dev/null <"/proc/$PPID/environ" | sed -n 's/^PATH=//p') || was= # of make itself
+was=$(tr '\0' '\n' 2>/dev/null <"/proc/$PPID/environ" | sed -n 's/^PATH=//p') || was= # the PATH with which make was started
 export PATH="${was:+$was:}$PATH"
 cd "$(dirname "$0")/.."
 

@@ -18,6 +18,7 @@ if [ "${1:-}" = race ]; then
 		exit 1
 	}
 fi
+
 # strace shows which system calls a program makes; node runs the original's canonical form beside ours; groff reads the
 # manual pages; tmux is typed into; git, gpg, ssh, sshd and rsync carry the messages between projects and machines; jq is
 # typed as the documentation has it; a browser shows the web page, and axe-core looks for faults of accessibility in it.

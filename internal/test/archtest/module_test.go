@@ -21,7 +21,7 @@ func TestModulePath(t *testing.T) {
 	const path = "example.org/me/tutti"
 	top, dir := root(t), t.TempDir()
 	copySource(t, top, dir)
-	// Settings of the one who tests, and of a make around this one, are not for the copy.
+	// What the user's settings or an outer make say must not reach the commands in the copy.
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "GIT_") || strings.HasPrefix(s, "MAKE") || strings.HasPrefix(s, "MFLAGS=")
 	})
